@@ -1,0 +1,1 @@
+../../templates/abi/enums.h

@@ -1,0 +1,76 @@
+// Where the nonzeros are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <vostok/enums.hpp>
+
+struct CUstream_st;
+
+namespace vostok {
+
+/// A CUDA stream (CUstream and cudaStream_t are this type). nullptr is the legacy default stream.
+using Stream = CUstream_st*;
+
+/// A typed array of indices in host or device memory (the library finds out which).
+class IndexArray {
+ public:
+  constexpr IndexArray() = default;
+  constexpr IndexArray(const std::uint16_t* data) : data_(data), bytes_(2) {}  // NOLINT: meant to convert
+  constexpr IndexArray(const std::int32_t* data) : data_(data), bytes_(4) {}   // NOLINT
+  constexpr IndexArray(const std::int64_t* data) : data_(data), bytes_(8) {}   // NOLINT
+  constexpr const void* data() const { return data_; }
+  constexpr int element_bytes() const { return bytes_; }
+
+ private:
+  const void* data_ = nullptr;
+  int bytes_ = 4;
+};
+
+/// A sparse matrix's structure in compressed sparse rows. Copied by Context::topology.
+struct CsrView {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  IndexArray row_offsets = {};     ///< rows + 1 values, starting at 0 and never decreasing
+  IndexArray column_indices = {};  ///< row_offsets[rows] values in [0, cols); any order within a row, repeats add up
+};
+
+/// What the planner looks at. Row length: nonzeros of a row.
+struct TopologyStatistics {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nonzeros = 0;
+  std::int64_t longest_row = 0;
+  std::int64_t empty_rows = 0;
+  double mean_row = 0;       ///< nonzeros / rows
+  double row_variation = 0;  ///< coefficient of variation: standard deviation of the row lengths / their mean (paper, II)
+  bool sorted = true;        ///< columns ascend within every row
+  bool duplicates = false;   ///< a row names a column twice
+
+  double sparsity() const;   ///< share of zeros, 0 to 1 (1 for an empty matrix)
+};
+
+struct TopologyState;
+
+/// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it;
+/// its device memory is released behind the work recorded by `execute`.
+class Topology {
+ public:
+  Topology() = default;  ///< empty: using it is invalid_argument
+  explicit Topology(std::shared_ptr<TopologyState> state) : state_(std::move(state)) {}
+
+  explicit operator bool() const { return state_ != nullptr; }
+  std::int64_t rows() const { return statistics().rows; }
+  std::int64_t cols() const { return statistics().cols; }
+  std::int64_t nonzeros() const { return statistics().nonzeros; }
+  const TopologyStatistics& statistics() const;
+  std::int64_t device_bytes() const;  ///< device memory held, derived forms included
+
+  const std::shared_ptr<TopologyState>& state() const { return state_; }  ///< for the library
+
+ private:
+  std::shared_ptr<TopologyState> state_;
+};
+
+}  // namespace vostok

@@ -1,0 +1,9 @@
+// Vostok: sparse kernels for deep learning, planned, generated, tuned and run. Include this.
+#pragma once
+
+#include <vostok/context.hpp>
+#include <vostok/enums.hpp>
+#include <vostok/error.hpp>
+#include <vostok/plan.hpp>
+#include <vostok/problem.hpp>
+#include <vostok/topology.hpp>

@@ -1,0 +1,30 @@
+// Where the library's few lines go. A Logger is owned by a context; there is no global.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace vostok {
+
+enum class LogLevel;
+
+class Logger {
+ public:
+  using Sink = std::function<void(LogLevel, std::string_view)>;
+  explicit Logger(Sink sink = {});  ///< empty: stderr
+  void info(std::string_view line);
+  void warning(std::string_view line);
+  /// A warning with this text is given once per logger.
+  void warning_once(const std::string& line);
+
+ private:
+  void write(LogLevel level, std::string_view line);
+  Sink sink_;
+  std::mutex mutex_;
+  std::set<std::string> given_;
+};
+
+}  // namespace vostok

@@ -1,0 +1,34 @@
+// From a family's template and an expression to something a compiler takes, and to its key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+
+namespace vostok::codegen {
+
+/// One kernel, named: the family, its template ("spmm/row_tile.h") and the specialisation.
+struct KernelRequest {
+  std::string family;
+  std::string header;
+  std::string expression;
+};
+
+/// Every file of templates/, embedded at build time; names are paths below templates/.
+const std::vector<device::Header>& embedded_templates();
+
+/// The files that `header` includes, itself last, in dependency order (each after what it includes).
+std::vector<device::Header> include_closure(std::string_view header);
+
+/// Digest of the closure's text with comments and blank lines left out.
+const std::string& closure_digest(const std::string& header);
+
+device::Source make_source(const KernelRequest& request, std::string_view architecture);
+
+/// Code key: length-framed digest over closure, expression, sorted options, architecture and ABI revision; with
+/// `compiler_identity` (emulator) it is a field too.
+std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options, std::string_view compiler_identity);
+
+}  // namespace vostok::codegen

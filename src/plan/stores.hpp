@@ -1,0 +1,131 @@
+// What the planner knows of caches: two abstract stores. cache/ implements them over SQLite layers;
+// nothing here or above knows about files. Neither ever throws: a store that cannot answer has a miss.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <vostok/plan.hpp>
+
+#include "device/device.hpp"
+
+namespace vostok::plan {
+
+/// The device a tuning row belongs to.
+struct DeviceKey {
+  std::string uuid;
+  std::string name;
+  std::string architecture;
+  int multiprocessors = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  std::string driver;
+
+  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+};
+
+/// Sizes and structure, stored exact; buckets are for look-up only.
+struct Features {
+  std::int64_t m = 0;
+  std::int64_t k = 0;
+  std::int64_t n = 0;
+  std::int64_t nonzeros = 0;
+  std::int64_t longest_row = 0;
+  double row_variation = 0;
+  std::string index = "i32";
+
+  friend bool operator==(const Features&, const Features&) = default;
+};
+
+/// A problem as the caches see it. `exact` is the canonical text of every problem field that is in the key
+/// ("operation=spmm element=f32 ..."); `policy` is "warm" or "cold".
+struct ProblemKey {
+  std::string operation;
+  std::string exact;
+  Features features;
+  std::string policy = "warm";
+};
+
+/// One measured or rejected candidate. `code_digest` is the digest of its machine code ("" where never compiled).
+struct TrialRecord {
+  std::string family;
+  FieldMap config;
+  std::string code_digest;
+  bool is_default = false;
+  std::string status;                ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
+  std::string reason;                ///< for every status but "measured"
+  std::optional<double> median_us;
+  std::optional<double> spread_us;
+  int rounds = 0;
+  int registers = 0;
+  std::int64_t spill_bytes = 0;
+  std::int64_t shared_bytes = 0;
+  std::int64_t measured_at = 0;      ///< Unix seconds
+};
+
+/// A stored choice.
+struct WinnerRecord {
+  std::string family;
+  FieldMap config;
+  std::string code_digest;
+  double median_us = 0;
+  std::optional<double> default_median_us;
+  int rounds = 0;
+  Effort effort = Effort::full;
+  std::string library_version;
+};
+
+/// A winner and how it was found.
+struct WinnerMatch {
+  WinnerRecord winner;
+  DeviceKey device;          ///< where it was measured
+  Features features;         ///< of the problem it was measured on
+  Provenance provenance = Provenance::tuned_here;
+  double distance = 0;       ///< 0 for the same problem
+};
+
+class TuningStore {
+ public:
+  virtual ~TuningStore() = default;
+  /// Candidates for a decision, best first: the same problem and device through the layers in order, then the nearest problem
+  /// of the same exact part on this device below the documented distance, then the nearest device. May be empty. The
+  /// caller revalidates each against the rules and takes the first that stands.
+  virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
+  /// Every trial stored for exactly this problem and device.
+  virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
+  /// Adds or replaces one trial (same family, config and code digest); published at once.
+  virtual void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) = 0;
+  virtual void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) = 0;
+};
+
+/// What identifies code: `key` decides, the rest is recorded beside it.
+struct CodeEntry {
+  std::string key;
+  std::string family;
+  std::string expression;
+  std::string architecture;
+  std::string compiler;
+};
+
+class CodeStore {
+ public:
+  virtual ~CodeStore() = default;
+  /// A stored image whose digest matches; a damaged row is removed and is a miss.
+  virtual std::optional<device::Image> find(const std::string& key) = 0;
+  virtual void put(const CodeEntry& entry, const device::Image& image) = 0;
+  /// The driver refused it: drop the row.
+  virtual void drop(const std::string& key) = 0;
+};
+
+/// Neither reads nor keeps anything: for contexts without a cache.
+struct Stores {
+  std::shared_ptr<TuningStore> tuning;  ///< never null
+  std::shared_ptr<CodeStore> code;      ///< never null
+};
+
+/// In memory only: what a disabled or failing cache degrades to.
+Stores memory_stores();
+
+}  // namespace vostok::plan
