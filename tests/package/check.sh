@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# check.sh find_package|add_subdirectory SOURCE BUILD WORK CMAKE_ARGUMENTS...
+# Builds and runs the consumer, each way that users have:
+#   find_package      against the library of BUILD, installed and then moved (the package is relocatable)
+#   add_subdirectory  with the sources, as a shared library; that is then installed too and found by a project
+#                     that has none of the dependencies
+set -euo pipefail
+way=$1 source=$2 build=$3 work=$4
+shift 4
+arguments=("$@")
+
+consume() {  # consume FOLDER ARGUMENTS...: configures, builds and runs a consumer in FOLDER
+  local folder=$1
+  shift
+  cmake -S "$source/tests/package/consumer" -B "$folder" -DREADME="$source/README.md" "${arguments[@]}" "$@"
+  cmake --build "$folder"
+  "$folder/consumer"
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+case $way in
+  find_package)
+    cmake --install "$build" --prefix "$work/first"
+    mv "$work/first" "$work/moved"
+    consume "$work/build" -DCMAKE_PREFIX_PATH="$work/moved"
+    ;;
+  add_subdirectory)
+    consume "$work/build" -DVOSTOK_SOURCE="$source" -DBUILD_SHARED_LIBS=ON
+    cmake --install "$work/build" --prefix "$work/shared"
+    without=()
+    for dependency in fmt SQLite3 Boost PkgConfig; do without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$dependency=ON"); done
+    consume "$work/build_shared" -DCMAKE_PREFIX_PATH="$work/shared" "${without[@]}"
+    ;;
+  *)
+    echo "cannot check the package: unknown way '$way'" >&2
+    exit 2
+    ;;
+esac
