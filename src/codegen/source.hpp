@@ -23,7 +23,7 @@ const std::vector<device::Header>& embedded_templates();
 std::vector<device::Header> include_closure(std::string_view header);
 
 /// Digest of the closure's text with comments and blank lines left out.
-const std::string& closure_digest(const std::string& header);
+const std::string& closure_digest(std::string_view header);
 
 device::Source make_source(const KernelRequest& request, std::string_view architecture);
 

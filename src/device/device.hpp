@@ -62,6 +62,13 @@ class Compiler {
   virtual Image compile(const Source& source) const = 0;
 };
 
+/// What decides machine code beside the source: all of it is in the code key. Known without opening a compiler on a GPU.
+struct CodeTarget {
+  std::string architecture;
+  std::vector<std::string> options;   ///< those that change code; no paths
+  std::string compiler;               ///< the compiler's identity where it is part of the key (emulator), else empty
+};
+
 /// A loaded kernel. Unloaded when the last owner goes, which a context delays until its end.
 class Kernel {
  public:
@@ -102,6 +109,9 @@ class Device {
 
   /// Opened on first use; throws no_compiler naming every path searched.
   virtual const Compiler& compiler() const = 0;
+  virtual CodeTarget code_target() const {
+    return {.architecture = architecture(), .options = compiler().options(), .compiler = compiler().identity_in_key() ? compiler().identity() : std::string()};
+  }
   /// Loads eagerly and raises the dynamic shared memory limit to `shared_bytes`.
   virtual std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) = 0;
   /// Queues one launch; `arguments` is the kernel's one by-value parameter. The hot path: no lock, no allocation.

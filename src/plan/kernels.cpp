@@ -1,0 +1,53 @@
+#include "plan/kernels.hpp"
+
+#include "base/digest.hpp"
+#include "base/text.hpp"
+
+namespace vostok::plan {
+
+std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+  return loaded_.get(fmt::format("{}|{}|{}", request.header, request.expression, shared_bytes), [&] { return make(request, shared_bytes); });
+}
+
+ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+  const device::CodeTarget target = session_->device().code_target();
+  const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
+  if (auto stored = session_->code().find(key)) {
+    try {
+      ReadyKernel ready = load(*stored, shared_bytes);
+      ++session_->counters().code_hits;
+      return ready;
+    } catch (const Error& error) {
+      // A row that the driver refuses is dropped and made anew, once; any other failure is the device's own.
+      if (error.code() != ErrorCode::device_failure) throw;
+      session_->code().drop(key);
+      session_->logger().warning_once(fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
+    }
+  }
+  return load(compile(request, key), shared_bytes);
+}
+
+device::Image Kernels::compile(const codegen::KernelRequest& request, const std::string& key) {
+  if (session_->compile() == CompilePolicy::never)
+    fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never", request.expression);
+  const device::Device& device = session_->device();
+  const device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));
+  ++session_->counters().kernels_compiled;
+  session_->code().put({.key = key,
+                        .family = request.family,
+                        .expression = request.expression,
+                        .architecture = device.architecture(),
+                        .compiler = device.compiler().identity()},
+                       image);
+  return image;
+}
+
+ReadyKernel Kernels::load(const device::Image& image, std::int64_t shared_bytes) {
+  return {.kernel = session_->device().load(image, shared_bytes),
+          .code_digest = digest_of(image.binary),
+          .registers = image.registers,
+          .spill_bytes = image.spill_bytes,
+          .warnings = image.warnings};
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,40 @@
+// From a kernel request to a loaded kernel: memory, then the code layers, then the compiler. One flight per kernel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/single_flight.hpp"
+#include "codegen/source.hpp"
+#include "plan/session.hpp"
+
+namespace vostok::plan {
+
+/// A kernel on this device, and what its compiler said.
+struct ReadyKernel {
+  std::shared_ptr<const device::Kernel> kernel;
+  std::string code_digest;  ///< of the machine code: comments and renames change nothing
+  int registers = 0;
+  std::int64_t spill_bytes = 0;
+  std::vector<std::string> warnings;
+};
+
+class Kernels {
+ public:
+  explicit Kernels(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+
+  /// Thread-safe. Errors: missing_kernel (compiling is forbidden), no_compiler, compile_failed, device_failure.
+  std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes);
+
+ private:
+  ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes);
+  device::Image compile(const codegen::KernelRequest& request, const std::string& key);
+  ReadyKernel load(const device::Image& image, std::int64_t shared_bytes);
+
+  std::shared_ptr<Session> session_;
+  /// Kernels stay loaded until the context ends: unloading one waits for the GPU.
+  SingleFlight<std::string, ReadyKernel> loaded_;
+};
+
+}  // namespace vostok::plan

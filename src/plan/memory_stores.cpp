@@ -1,0 +1,100 @@
+// Stores that remember for as long as the process lives: what a disabled or failing cache degrades to.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "plan/nearest.hpp"
+#include "plan/stores.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+class MemoryTuning final : public TuningStore {
+ public:
+  std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) override {
+    std::vector<StoredWinner> rows;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Decision& decision : decisions_)
+        if (of_one_kind(decision.problem, problem)) rows.push_back({decision.winner, decision.device, decision.problem.features});
+    }
+    return best_first(rows, problem, device);
+  }
+
+  std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<TrialRecord> found;
+    for (const Measurement& measurement : measurements_)
+      if (same_problem(measurement.problem, problem) && same_device(measurement.device, device)) found.push_back(measurement.trial);
+    return found;
+  }
+
+  void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) override {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(measurements_.begin(), measurements_.end(), [&](const Measurement& m) {
+      return m.trial.family == trial.family && m.trial.config == trial.config && m.trial.code_digest == trial.code_digest &&
+             same_problem(m.problem, problem) && same_device(m.device, device);
+    });
+    if (known == measurements_.end()) measurements_.push_back({problem, device, trial});
+    else known->trial = trial;
+  }
+
+  void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) override {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(decisions_.begin(), decisions_.end(),
+                                    [&](const Decision& d) { return same_problem(d.problem, problem) && same_device(d.device, device); });
+    if (known == decisions_.end()) decisions_.push_back({problem, device, winner});
+    else known->winner = winner;
+  }
+
+ private:
+  struct Measurement {
+    ProblemKey problem;
+    DeviceKey device;
+    TrialRecord trial;
+  };
+  struct Decision {
+    ProblemKey problem;
+    DeviceKey device;
+    WinnerRecord winner;
+  };
+
+  static bool of_one_kind(const ProblemKey& a, const ProblemKey& b) {
+    return a.operation == b.operation && a.exact == b.exact && a.policy == b.policy;
+  }
+
+  std::mutex mutex_;
+  std::vector<Measurement> measurements_;
+  std::vector<Decision> decisions_;
+};
+
+class MemoryCode final : public CodeStore {
+ public:
+  std::optional<device::Image> find(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    const auto position = images_.find(key);
+    return position == images_.end() ? std::nullopt : std::optional(position->second);
+  }
+
+  void put(const CodeEntry& entry, const device::Image& image) override {
+    const std::lock_guard lock(mutex_);
+    images_.insert_or_assign(entry.key, image);
+  }
+
+  void drop(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    images_.erase(key);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, device::Image> images_;
+};
+
+}  // namespace
+
+Stores memory_stores() { return {.tuning = std::make_shared<MemoryTuning>(), .code = std::make_shared<MemoryCode>()}; }
+
+}  // namespace vostok::plan

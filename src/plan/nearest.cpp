@@ -1,0 +1,123 @@
+#include "plan/nearest.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace vostok::plan {
+
+namespace {
+
+double log_size(double size) { return std::log2(std::max(size, 1.0)); }
+
+double doublings(std::int64_t a, std::int64_t b) { return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b))); }
+
+double log_density(const Features& f) {
+  return log_size(static_cast<double>(f.nonzeros)) - log_size(static_cast<double>(f.m)) - log_size(static_cast<double>(f.k));
+}
+
+double log_imbalance(const Features& f) {
+  const double mean_row = static_cast<double>(f.nonzeros) / static_cast<double>(std::max<std::int64_t>(f.m, 1));
+  return mean_row > 0 ? log_size(static_cast<double>(f.longest_row) / mean_row) : 0;
+}
+
+/// 9 for "sm_90" and "sm_90a"; nothing for what is no GPU.
+std::optional<int> generation(std::string_view architecture) {
+  constexpr std::string_view prefix = "sm_";
+  if (architecture.substr(0, prefix.size()) != prefix) return std::nullopt;
+  architecture.remove_prefix(prefix.size());
+  int number = 0;
+  const auto parsed = std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  return number / 10;
+}
+
+bool within_a_tenth(std::int64_t a, std::int64_t b) {
+  return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= 0.1 * static_cast<double>(std::max(a, b));
+}
+
+struct Ranked {
+  int group = 0;
+  double distance = 0;
+  bool elsewhere = false;
+  int layer = 0;
+  WinnerMatch match;
+
+  auto order() const { return std::tie(group, distance, elsewhere, layer, match.device.uuid); }
+};
+
+std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, const DeviceKey& device) {
+  const bool here = same_device(row.device, device);
+  const bool this_model = here || same_model(row.device, device);
+  Ranked ranked{.elsewhere = !here, .layer = row.layer, .match = {.winner = row.winner, .device = row.device, .features = row.features}};
+  if (row.features == problem.features && this_model) {
+    ranked.group = here ? 1 : 2;
+    ranked.match.provenance = here ? Provenance::tuned_here : row.shipped ? Provenance::shipped : Provenance::tuned_elsewhere;
+    return ranked;
+  }
+  ranked.group = this_model ? 3 : 4;
+  ranked.distance = this_model ? problem_distance(row.features, problem.features) : device_distance(row.device, device);
+  ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
+  ranked.match.distance = ranked.distance;
+  if (!this_model && !(row.features == problem.features)) return std::nullopt;
+  if (ranked.distance > (this_model ? farthest_problem : farthest_device)) return std::nullopt;
+  return ranked;
+}
+
+}  // namespace
+
+bool same_device(const DeviceKey& a, const DeviceKey& b) {
+  return std::tie(a.uuid, a.name, a.architecture, a.multiprocessors) == std::tie(b.uuid, b.name, b.architecture, b.multiprocessors);
+}
+
+bool same_model(const DeviceKey& a, const DeviceKey& b) {
+  return std::tie(a.name, a.architecture, a.multiprocessors) == std::tie(b.name, b.architecture, b.multiprocessors) &&
+         within_a_tenth(a.memory_bytes, b.memory_bytes);
+}
+
+bool same_problem(const ProblemKey& a, const ProblemKey& b) {
+  return std::tie(a.operation, a.exact, a.policy, a.features) == std::tie(b.operation, b.exact, b.policy, b.features);
+}
+
+double problem_distance(const Features& a, const Features& b) {
+  using W = ProblemWeights;
+  return W::m * doublings(a.m, b.m) + W::k * doublings(a.k, b.k) + W::n * doublings(a.n, b.n) +
+         W::density * std::abs(log_density(a) - log_density(b)) + W::row_variation * std::abs(a.row_variation - b.row_variation) +
+         W::imbalance * std::abs(log_imbalance(a) - log_imbalance(b)) + (a.index == b.index ? 0 : W::index);
+}
+
+Range reach(std::int64_t size, double weight) {
+  const double factor = std::exp2(farthest_problem / weight);
+  const double low = std::floor(static_cast<double>(size) / factor);
+  const double high = std::ceil(static_cast<double>(std::max<std::int64_t>(size, 1)) * factor);
+  constexpr double limit = 9.2e18;  // just below the largest 64-bit integer
+  return {.least = low <= 1 ? 0 : static_cast<std::int64_t>(low), .most = static_cast<std::int64_t>(std::min(high, limit))};
+}
+
+double device_distance(const DeviceKey& a, const DeviceKey& b) {
+  const auto first = generation(a.architecture);
+  const auto second = generation(b.architecture);
+  if (!first || !second) return std::numeric_limits<double>::infinity();
+  return std::abs(*first - *second) + doublings(a.multiprocessors, b.multiprocessors);
+}
+
+std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device) {
+  std::vector<Ranked> ranked;
+  for (const StoredWinner& row : rows)
+    if (auto position = rank(row, problem, device)) ranked.push_back(std::move(*position));
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.order() < b.order(); });
+  std::vector<WinnerMatch> matches;
+  int group = 0;
+  std::size_t in_group = 0;
+  for (Ranked& candidate : ranked) {
+    in_group = candidate.group == group ? in_group + 1 : 1;
+    group = candidate.group;
+    if (group <= 2 || in_group <= most_neighbours) matches.push_back(std::move(candidate.match));
+  }
+  return matches;
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,68 @@
+// Which stored choice serves a problem best: the distances between problems and between devices, and the order
+// in which candidates are tried. Every store ranks with this, so that a decision does not depend on where rows lie.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "plan/stores.hpp"
+
+namespace vostok::plan {
+
+/// The same physical device: uuid, model and size (a partition of a GPU differs in its multiprocessors).
+bool same_device(const DeviceKey& a, const DeviceKey& b);
+/// Another device on which the same config runs equally fast: name, architecture, multiprocessors and memory class
+/// (sizes within 10 %; drivers report slightly different ones for the same board).
+bool same_model(const DeviceKey& a, const DeviceKey& b);
+/// The same problem, every feature equal.
+bool same_problem(const ProblemKey& a, const ProblemKey& b);
+
+/// How much each feature counts. Sizes and density count per factor of two. n and density decide tile shapes;
+/// m and k mostly how many tiles there are, so they weigh less.
+struct ProblemWeights {
+  static constexpr double m = 0.25;
+  static constexpr double k = 0.25;
+  static constexpr double n = 1.0;
+  static constexpr double density = 1.0;         ///< nonzeros / (m k)
+  static constexpr double row_variation = 1.0;   ///< per unit of the coefficient of variation
+  static constexpr double imbalance = 0.5;       ///< longest row / mean row, per factor of two
+  static constexpr double index = 0.5;           ///< once, where the index types differ
+};
+/// A neighbour farther than this is not used.
+constexpr double farthest_problem = 1.0;
+/// Sum of the weighted differences. 0 for equal features; a size of 0 counts as 1.
+double problem_distance(const Features& a, const Features& b);
+
+/// The values of a size that a problem within `farthest_problem` can have, given that size's weight.
+struct Range {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+Range reach(std::int64_t size, double weight);
+
+/// One per architecture generation between the two (sm_86 and sm_90 are one apart), plus one per factor of two in
+/// multiprocessors. Infinite where one of them is no GPU.
+double device_distance(const DeviceKey& a, const DeviceKey& b);
+constexpr double farthest_device = 2.0;
+
+/// A winner as a store holds it.
+struct StoredWinner {
+  WinnerRecord winner;
+  DeviceKey device;
+  Features features;
+  int layer = 0;         ///< position in the order in which layers are asked
+  bool shipped = false;  ///< from the layer that came with the library
+};
+
+/// At most this many neighbours of each kind are returned: each is tried only when all before it are forbidden.
+constexpr std::size_t most_neighbours = 4;
+
+/// Candidates for `problem` on `device` among `rows` (all of the problem's operation, exact text and policy), best first:
+///   1. the same problem on this device, in the order of layers;
+///   2. the same problem on another device of this model, in the order of layers;
+///   3. the nearest problem on this device or model, within farthest_problem;
+///   4. the same problem on the nearest other device, within farthest_device.
+std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device);
+
+}  // namespace vostok::plan

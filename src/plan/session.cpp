@@ -1,0 +1,47 @@
+#include "plan/session.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace vostok::plan {
+
+Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters,
+                 const Options& options)
+    : device_(std::move(device)),
+      stores_(std::move(stores)),
+      logger_(std::move(logger)),
+      counters_(std::move(counters)),
+      compile_(options.compile),
+      compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+
+Session::~Session() {
+  for (void* memory : kept_) device_->release_behind(memory, {});
+}
+
+DeviceKey Session::device_key() const {
+  const DeviceInfo& info = device_->info();
+  return {.uuid = info.uuid,
+          .name = info.name,
+          .architecture = info.architecture,
+          .multiprocessors = info.multiprocessors,
+          .memory_bytes = info.memory_bytes,
+          .l2_bytes = info.l2_bytes,
+          .driver = info.driver};
+}
+
+void Session::release(void* memory, const StreamSet& used) noexcept {
+  if (memory == nullptr) return;
+  if (!used.overflowed()) return device_->release_behind(memory, used.streams());
+  const std::lock_guard lock(mutex_);
+  kept_.push_back(memory);
+}
+
+void Session::require_no_capture(Stream stream, const char* verb) const {
+  if (device_->is_capturing(stream))
+    fail(ErrorCode::capture_active, "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", verb);
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,52 @@
+// What every object of one context shares: the device, the stores, the counters, the logger. Every handle made
+// from a context holds it through a shared_ptr: the device lives as long as anything that needs it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "base/log.hpp"
+#include "device/device.hpp"
+#include "plan/counters.hpp"
+#include "plan/stores.hpp"
+#include "plan/stream_set.hpp"
+
+namespace vostok::plan {
+
+class Session {
+ public:
+  Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters, const Options& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  device::Device& device() const { return *device_; }
+  TuningStore& tuning() const { return *stores_.tuning; }
+  CodeStore& code() const { return *stores_.code; }
+  Logger& logger() const { return *logger_; }
+  AtomicCounters& counters() const { return *counters_; }
+  CompilePolicy compile() const { return compile_; }
+  int compile_threads() const { return compile_threads_; }
+  DeviceKey device_key() const;
+
+  /// Releases memory behind the work that `used` recorded; where that is not known, when the session ends.
+  void release(void* memory, const StreamSet& used) noexcept;
+
+  /// capture_active where `stream` is being captured; `verb` is what the caller wanted, e.g. "plan SpMM".
+  void require_no_capture(Stream stream, const char* verb) const;
+
+ private:
+  std::shared_ptr<device::Device> device_;
+  Stores stores_;
+  std::shared_ptr<Logger> logger_;
+  std::shared_ptr<AtomicCounters> counters_;
+  CompilePolicy compile_;
+  int compile_threads_;
+  std::mutex mutex_;
+  std::vector<void*> kept_;  ///< memory whose users are not known
+};
+
+}  // namespace vostok::plan

@@ -1,0 +1,108 @@
+#include "plan/topology_state.hpp"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "base/text.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/row_order.hpp"
+
+namespace vostok {
+
+namespace {
+
+/// The array as 64-bit values on the host, from wherever it lies.
+std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray& array, std::int64_t count, Stream stream) {
+  std::vector<char> raw(static_cast<std::size_t>(checked_multiply(count, array.element_bytes(), "the bytes of an index array")));
+  if (device.is_device_pointer(array.data())) device.copy_to_host(raw.data(), array.data(), static_cast<std::int64_t>(raw.size()), stream);
+  else std::memcpy(raw.data(), array.data(), raw.size());
+
+  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+  const auto widen = [&]<class T>(T) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value{};
+      std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
+      values[i] = value;
+    }
+  };
+  if (array.element_bytes() == 2) widen(std::uint16_t{});
+  else if (array.element_bytes() == 4) widen(std::int32_t{});
+  else widen(std::int64_t{});
+  return values;
+}
+
+/// Columns as kernels store them. Out-of-range values keep being out of range, for validation to name.
+std::vector<std::int32_t> narrow_columns(const std::vector<std::int64_t>& columns) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> narrow(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) narrow[i] = columns[i] < 0 || columns[i] > most ? -1 : static_cast<std::int32_t>(columns[i]);
+  return narrow;
+}
+
+device::Buffer upload(device::Device& device, const std::vector<std::int32_t>& values) {
+  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(std::int32_t));
+  device::Buffer buffer(device, bytes);
+  if (bytes > 0) device.copy_to_device(buffer.data(), values.data(), bytes);
+  return buffer;
+}
+
+void require_sizes(const CsrView& csr) {
+  if (csr.rows < 0) fail(ErrorCode::invalid_topology, "cannot make topology: rows = {} is negative", csr.rows);
+  if (csr.cols < 0) fail(ErrorCode::invalid_topology, "cannot make topology: cols = {} is negative", csr.cols);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (csr.rows >= most) fail(ErrorCode::unsupported, "cannot make topology: rows = {} is past 2^31 - 2", csr.rows);
+  if (csr.cols > most) fail(ErrorCode::unsupported, "cannot make topology: cols = {} is past 2^31 - 1", csr.cols);
+  if (csr.row_offsets.data() == nullptr) fail(ErrorCode::invalid_argument, "cannot make topology: row_offsets is null");
+}
+
+}  // namespace
+
+TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream) : session_(std::move(session)) {
+  require_sizes(csr);
+  device::Device& device = session_->device();
+  row_offsets_ = read_indices(device, csr.row_offsets, csr.rows + 1, stream);
+  const std::int64_t nonzeros = row_offsets_.back();
+  if (nonzeros < 0) fail(ErrorCode::invalid_topology, "cannot make topology: row_offsets[{}] = {} is negative", csr.rows, nonzeros);
+  if (nonzeros > std::numeric_limits<std::int32_t>::max())
+    fail(ErrorCode::unsupported, "cannot make topology: {} nonzeros are past 2^31 - 1", nonzeros);
+  if (nonzeros > 0 && csr.column_indices.data() == nullptr)
+    fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
+
+  const std::vector<std::int32_t> columns =
+      nonzeros == 0 ? std::vector<std::int32_t>() : narrow_columns(read_indices(device, csr.column_indices, nonzeros, stream));
+  sparse::validate(csr.rows, csr.cols, row_offsets_, columns, "topology");
+  statistics_ = sparse::statistics(csr.rows, csr.cols, row_offsets_, columns);
+  device_offsets_ = upload(device, {row_offsets_.begin(), row_offsets_.end()});
+  device_columns_ = upload(device, columns);
+}
+
+TopologyState::~TopologyState() {
+  for (device::Buffer* buffer : {&device_offsets_, &device_columns_, &device_order_}) session_->release(buffer->release(), used_);
+}
+
+std::int64_t TopologyState::device_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return device_offsets_.bytes() + device_columns_.bytes() + device_order_.bytes();
+}
+
+ops::TopologyPointers TopologyState::pointers(bool with_row_order) {
+  const std::lock_guard lock(mutex_);
+  if (with_row_order && !device_order_ && statistics_.rows > 0) device_order_ = upload(session_->device(), sparse::row_order(row_offsets_));
+  return {.row_offsets = device_offsets_.as<const std::int32_t>(),
+          .column_indices = device_columns_.as<const std::int32_t>(),
+          .row_order = device_order_.as<const std::int32_t>()};
+}
+
+const TopologyStatistics& Topology::statistics() const {
+  if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
+  return state_->statistics();
+}
+
+std::int64_t Topology::device_bytes() const {
+  if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
+  return state_->device_bytes();
+}
+
+}  // namespace vostok

@@ -1,0 +1,27 @@
+#include "tune/samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vostok::tune {
+
+namespace {
+double percentile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+}  // namespace
+
+Summary summarise(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return {.median_us = percentile(samples, 0.5), .spread_us = (percentile(samples, 0.9) - percentile(samples, 0.1)) / 2};
+}
+
+int launches_for(double single_us) {
+  constexpr double target_us = 1000;
+  return static_cast<int>(std::clamp(std::floor(target_us / std::max(single_us, 0.1)), 2.0, 50.0));
+}
+
+}  // namespace vostok::tune

@@ -1,0 +1,77 @@
+// The tuner: candidates in, a choice with its evidence out. Screen -> race -> confirm (design, section 6).
+// It knows no operation: a Subject compiles, verifies and records one candidate.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <vostok/plan.hpp>
+
+#include "device/device.hpp"
+
+namespace vostok::tune {
+
+/// One config that the rules admit. The position in the list is the fixed order that breaks ties.
+struct Candidate {
+  std::string family;
+  FieldMap config;
+  bool is_default = false;
+};
+
+/// A candidate, compiled and loaded: what the compiler said, and what to launch.
+struct Compiled {
+  std::string code_digest;
+  int registers = 0;
+  std::int64_t spill_bytes = 0;
+  std::int64_t shared_bytes = 0;
+  std::string screened;  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
+  std::function<void(Stream)> enqueue;
+};
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// Thread-safe. Throws Error (compile_failed) where the compiler refuses.
+  virtual Compiled compile(const Candidate& candidate) = 0;
+  /// Runs once on poisoned output with guard bands; why the result is wrong, or nothing.
+  virtual std::optional<std::string> verify(const Compiled& compiled) = 0;
+};
+
+/// What became of a candidate. Every candidate gives one.
+struct Result {
+  std::size_t candidate = 0;  ///< position in the list
+  std::string status;         ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
+  std::string reason;
+  Compiled compiled;
+  std::optional<double> median_us;
+  std::optional<double> spread_us;
+  int rounds = 0;
+};
+
+struct Settings {
+  double budget_seconds = 30;
+  std::uint64_t seed = 1;
+  int compile_threads = 2;
+  int confirm_rounds = 15;
+  int finalists = 4;
+  std::function<void(const std::string&)> progress = {};
+  std::function<void(const Candidate&, const Result&)> publish = {};  ///< called once a candidate's result is final
+};
+
+struct Outcome {
+  std::vector<Result> results;            ///< in candidate order
+  std::optional<std::size_t> winner;      ///< position of the choice; nothing if no candidate survived
+};
+
+/// Races the candidates on `device`. The default config is always among the finalists.
+Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
+
+/// The candidate to choose among measured results: smallest median, where those within `tie` (a share) of it or within
+/// their spread count as equal and the earliest in the list wins. Pure: the same results give the same choice.
+std::optional<std::size_t> choose(const std::vector<Result>& results, double tie = 0.02);
+
+}  // namespace vostok::tune
