@@ -13,19 +13,21 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::uint64_t bits();
-  double uniform();                     ///< [0, 1)
-  double normal();                      ///< mean 0, deviation 1
+  double uniform();                      ///< [0, 1)
+  double normal();                       ///< mean 0, deviation 1, within +-6 (a sum of twelve uniforms: exact, so alike everywhere)
   std::int64_t below(std::int64_t end);  ///< [0, end)
 
  private:
   std::uint64_t state_;
 };
 
-/// Every row has round(cols * (1 - sparsity)) nonzeros on average; columns uniform without repetition, ascending.
-/// `row_variation`: wanted coefficient of variation of the row lengths (0: lengths as equal as possible).
+/// round(rows * cols * (1 - sparsity)) nonzeros; columns uniform without repetition, ascending. `row_variation`: wanted
+/// coefficient of variation of the row lengths, which are gamma-like (0: as equal as possible; more than the shape admits,
+/// sqrt(sparsity / (1 - sparsity)) at most: the most that is found). Errors: invalid_argument.
 Csr uniform(std::int64_t rows, std::int64_t cols, double sparsity, std::uint64_t seed, double row_variation = 0);
 
-/// Power-law row lengths with about `nonzeros` in all, longest rows scattered; a graph-like skew.
+/// `nonzeros` in all; the i-th longest row has a length proportional to i^-exponent, at most cols; rows scattered: a
+/// graph-like skew. Columns as above. Errors: invalid_argument.
 Csr power_law(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros, double exponent, std::uint64_t seed);
 
 /// Standard normal values.

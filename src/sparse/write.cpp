@@ -1,0 +1,31 @@
+#include "sparse/write.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/text.hpp"
+
+namespace vostok::sparse {
+namespace {
+
+template <class Integer>
+std::string line_of(const std::vector<Integer>& numbers) {
+  std::string line;
+  for (const Integer number : numbers) {
+    if (!line.empty()) line += ' ';
+    line += std::to_string(number);
+  }
+  return line + '\n';
+}
+
+}  // namespace
+
+void write_smtx(const std::filesystem::path& path, const Csr& csr) {
+  std::ofstream file(path, std::ios::binary);
+  file << fmt::format("{}, {}, {}\n", csr.rows, csr.cols, csr.nonzeros()) << line_of(csr.row_offsets) << line_of(csr.column_indices);
+  file.close();
+  if (!file) fail(ErrorCode::io_failure, "cannot write {}: {}", path.string(), std::strerror(errno));
+}
+
+}  // namespace vostok::sparse
