@@ -15,17 +15,17 @@ namespace vostok::cache {
 
 /// One layer as `vostok doctor` shows it.
 struct LayerState {
-  std::string kind;   ///< "user", "read-only", "shipped", "memory"
-  std::string path;
-  std::string state;  ///< "in use", "not there", "newer schema: ignored", ...
+  std::string kind = {};   ///< "user", "read-only", "shipped", "memory"
+  std::string path = {};
+  std::string state = {};  ///< "in use", "not there", "newer schema: ignored", ...
   std::int64_t tuning_rows = 0;
   std::int64_t code_rows = 0;
   std::int64_t bytes = 0;
 };
 
 struct Opened {
-  plan::Stores stores;
-  std::vector<LayerState> layers;
+  plan::Stores stores = {};
+  std::vector<LayerState> layers = {};
 };
 
 /// Opens every layer that the options and the environment name. Never throws: each failure degrades to memory
@@ -34,8 +34,8 @@ Opened open(const CacheOptions& options, const std::shared_ptr<Logger>& logger, 
 
 /// Where the user's folder would be, and why ("option", "VOSTOK_CACHE_DIR", "XDG_CACHE_HOME", "HOME").
 struct Location {
-  std::optional<std::filesystem::path> folder;
-  std::string from;
+  std::optional<std::filesystem::path> folder = {};
+  std::string from = {};
 };
 Location locate(const CacheOptions& options);
 

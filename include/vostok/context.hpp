@@ -74,16 +74,16 @@ struct Counters {
 
 /// The device as the library sees it.
 struct DeviceInfo {
-  std::string name;
-  std::string uuid;
-  std::string architecture;          ///< "sm_90", or "emulator"
+  std::string name = {};
+  std::string uuid = {};
+  std::string architecture = {};          ///< "sm_90", or "emulator"
   bool gpu = false;
   int multiprocessors = 0;
   int clock_mhz = 0;                 ///< highest
   int memory_clock_mhz = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
-  std::string driver;                ///< "13.0", or the host compiler on the emulator
+  std::string driver = {};                ///< "13.0", or the host compiler on the emulator
   double peak_fp32_gflops = 0;       ///< 0: unknown
   double peak_bandwidth_gb = 0;      ///< 0: unknown
 };

@@ -33,24 +33,24 @@ std::string to_text(const FieldMap& fields);
 
 /// What became of one candidate.
 struct Trial {
-  std::string family;
-  FieldMap config;
+  std::string family = {};
+  FieldMap config = {};
   bool is_default = false;
-  std::string rejected;            ///< why it did not run to the end; empty if it did
-  std::optional<double> median_us;
-  std::optional<double> spread_us;  ///< half the distance between the 10th and 90th percentile
+  std::string rejected = {};            ///< why it did not run to the end; empty if it did
+  std::optional<double> median_us = {};
+  std::optional<double> spread_us = {};  ///< half the distance between the 10th and 90th percentile
   int rounds = 0;
 };
 
 /// Which choice was made, from where, and why not another.
 struct Explanation {
-  std::string family;
-  FieldMap config;
+  std::string family = {};
+  FieldMap config = {};
   Provenance provenance = Provenance::heuristic;
-  std::string note;                         ///< e.g. the neighbour's distance, or why the heuristic was used
-  std::optional<double> median_us;          ///< as measured when it was tuned
-  std::optional<double> speedup_over_default;  ///< default's median over the choice's
-  std::vector<Trial> trials;                ///< everything known about this problem here, best first
+  std::string note = {};                         ///< e.g. the neighbour's distance, or why the heuristic was used
+  std::optional<double> median_us = {};          ///< as measured when it was tuned
+  std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
+  std::vector<Trial> trials = {};                ///< everything known about this problem here, best first
 
   std::string text() const;                 ///< a readable report, several lines
 };

@@ -17,7 +17,7 @@ namespace vostok::codegen {
 namespace detail {
 struct Any {
   template <class T>
-  constexpr operator T() const;  // NOLINT: stands for any initialiser
+  constexpr operator T() const { return T{}; }  // NOLINT: stands for any initialiser
 };
 template <class T, class... A>
 constexpr int arity() {

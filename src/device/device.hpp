@@ -30,22 +30,22 @@ struct Header {
 /// One kernel to compile. `text` is the main file (it includes the family's template); `expression` is the
 /// specialisation, e.g. "vostok::row_tile<vostok::Fixed<...>>". `headers` is the include closure in dependency order.
 struct Source {
-  std::string family;
-  std::string text;
-  std::string expression;
-  std::vector<Header> headers;
-  std::string architecture;  ///< "sm_90", "sm_90a", ... ; ignored by the emulator
+  std::string family = {};
+  std::string text = {};
+  std::string expression = {};
+  std::vector<Header> headers = {};
+  std::string architecture = {};  ///< "sm_90", "sm_90a", ... ; ignored by the emulator
 };
 
 /// A compiled kernel: what code.db stores.
 struct Image {
-  std::string binary;  ///< cubin, PTX or host shared object
-  std::string symbol;  ///< lowered name to look up
+  std::string binary = {};  ///< cubin, PTX or host shared object
+  std::string symbol = {};  ///< lowered name to look up
   int registers = 0;   ///< per thread; 0 where unknown (emulator)
   std::int64_t spill_bytes = 0;   ///< stores + loads
   std::int64_t stack_bytes = 0;
   std::int64_t static_shared_bytes = 0;
-  std::vector<std::string> warnings;  ///< compiler messages that mean slow or serialised code
+  std::vector<std::string> warnings = {};  ///< compiler messages that mean slow or serialised code
 };
 
 /// Compiles without a device. Thread-safe.
@@ -64,9 +64,9 @@ class Compiler {
 
 /// What decides machine code beside the source: all of it is in the code key. Known without opening a compiler on a GPU.
 struct CodeTarget {
-  std::string architecture;
-  std::vector<std::string> options;   ///< those that change code; no paths
-  std::string compiler;               ///< the compiler's identity where it is part of the key (emulator), else empty
+  std::string architecture = {};
+  std::vector<std::string> options = {};   ///< those that change code; no paths
+  std::string compiler = {};               ///< the compiler's identity where it is part of the key (emulator), else empty
 };
 
 /// A loaded kernel. Unloaded when the last owner goes, which a context delays until its end.
@@ -76,8 +76,8 @@ class Kernel {
 };
 
 struct LaunchShape {
-  Dim3 grid;
-  Dim3 block;
+  Dim3 grid = {};
+  Dim3 block = {};
   std::int64_t shared_bytes = 0;
   bool waits_for_previous = false;  ///< programmatic dependent launch: the kernel waits by itself
 };
@@ -184,9 +184,9 @@ std::vector<std::string> nvrtc_architectures(const Compiler& nvrtc);
 
 /// For `vostok doctor`: every place looked at, in order, and what was found there.
 struct Finding {
-  std::string what;    ///< "driver", "nvrtc", ...
-  std::string where;
-  std::string state;   ///< "found, version 13.0", "not there", the loader's error
+  std::string what = {};    ///< "driver", "nvrtc", ...
+  std::string where = {};
+  std::string state = {};   ///< "found, version 13.0", "not there", the loader's error
   bool used = false;
 };
 std::vector<Finding> find_cuda(const OpenOptions& options);

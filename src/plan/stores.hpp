@@ -15,13 +15,13 @@ namespace vostok::plan {
 
 /// The device a tuning row belongs to.
 struct DeviceKey {
-  std::string uuid;
-  std::string name;
-  std::string architecture;
+  std::string uuid = {};
+  std::string name = {};
+  std::string architecture = {};
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
-  std::string driver;
+  std::string driver = {};
 
   friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
 };
@@ -42,22 +42,22 @@ struct Features {
 /// A problem as the caches see it. `exact` is the canonical text of every problem field that is in the key
 /// ("operation=spmm element=f32 ..."); `policy` is "warm" or "cold".
 struct ProblemKey {
-  std::string operation;
-  std::string exact;
-  Features features;
+  std::string operation = {};
+  std::string exact = {};
+  Features features = {};
   std::string policy = "warm";
 };
 
 /// One measured or rejected candidate. `code_digest` is the digest of its machine code ("" where never compiled).
 struct TrialRecord {
-  std::string family;
-  FieldMap config;
-  std::string code_digest;
+  std::string family = {};
+  FieldMap config = {};
+  std::string code_digest = {};
   bool is_default = false;
-  std::string status;                ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
-  std::string reason;                ///< for every status but "measured"
-  std::optional<double> median_us;
-  std::optional<double> spread_us;
+  std::string status = {};                ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
+  std::string reason = {};                ///< for every status but "measured"
+  std::optional<double> median_us = {};
+  std::optional<double> spread_us = {};
   int rounds = 0;
   int registers = 0;
   std::int64_t spill_bytes = 0;
@@ -67,21 +67,21 @@ struct TrialRecord {
 
 /// A stored choice.
 struct WinnerRecord {
-  std::string family;
-  FieldMap config;
-  std::string code_digest;
+  std::string family = {};
+  FieldMap config = {};
+  std::string code_digest = {};
   double median_us = 0;
-  std::optional<double> default_median_us;
+  std::optional<double> default_median_us = {};
   int rounds = 0;
   Effort effort = Effort::full;
-  std::string library_version;
+  std::string library_version = {};
 };
 
 /// A winner and how it was found.
 struct WinnerMatch {
-  WinnerRecord winner;
-  DeviceKey device;          ///< where it was measured
-  Features features;         ///< of the problem it was measured on
+  WinnerRecord winner = {};
+  DeviceKey device = {};          ///< where it was measured
+  Features features = {};         ///< of the problem it was measured on
   Provenance provenance = Provenance::tuned_here;
   double distance = 0;       ///< 0 for the same problem
 };
@@ -102,11 +102,11 @@ class TuningStore {
 
 /// What identifies code: `key` decides, the rest is recorded beside it.
 struct CodeEntry {
-  std::string key;
-  std::string family;
-  std::string expression;
-  std::string architecture;
-  std::string compiler;
+  std::string key = {};
+  std::string family = {};
+  std::string expression = {};
+  std::string architecture = {};
+  std::string compiler = {};
 };
 
 class CodeStore {
@@ -121,8 +121,8 @@ class CodeStore {
 
 /// Neither reads nor keeps anything: for contexts without a cache.
 struct Stores {
-  std::shared_ptr<TuningStore> tuning;  ///< never null
-  std::shared_ptr<CodeStore> code;      ///< never null
+  std::shared_ptr<TuningStore> tuning = {};  ///< never null
+  std::shared_ptr<CodeStore> code = {};      ///< never null
 };
 
 /// In memory only: what a disabled or failing cache degrades to.

@@ -6,7 +6,6 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "sparse/csr.hpp"
 #include "sparse/row_order.hpp"
 
 namespace vostok {
@@ -93,6 +92,16 @@ ops::TopologyPointers TopologyState::pointers(bool with_row_order) {
   return {.row_offsets = device_offsets_.as<const std::int32_t>(),
           .column_indices = device_columns_.as<const std::int32_t>(),
           .row_order = device_order_.as<const std::int32_t>()};
+}
+
+sparse::Csr TopologyState::host_copy() const {
+  sparse::Csr csr;
+  csr.rows = statistics_.rows;
+  csr.cols = statistics_.cols;
+  csr.row_offsets = row_offsets_;
+  csr.column_indices.resize(static_cast<std::size_t>(statistics_.nonzeros));
+  if (statistics_.nonzeros > 0) session_->device().copy_to_host(csr.column_indices.data(), device_columns_.data(), device_columns_.bytes());
+  return csr;
 }
 
 const TopologyStatistics& Topology::statistics() const {

@@ -10,6 +10,7 @@
 
 #include "ops/spmm/family.hpp"
 #include "plan/session.hpp"
+#include "sparse/csr.hpp"
 
 namespace vostok {
 
@@ -27,6 +28,9 @@ struct TopologyState {
 
   /// Pointers for kernels. The row order is built on its first request, under a lock, and published complete.
   ops::TopologyPointers pointers(bool with_row_order);
+
+  /// The structure on the host, read back from the device: for references, not for planning.
+  sparse::Csr host_copy() const;
 
   /// Lock-free: `execute` says on which stream it queued work that reads this topology.
   void note_use(Stream stream) noexcept { used_.note(stream); }

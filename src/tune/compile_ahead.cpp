@@ -17,7 +17,8 @@ CompileAhead::~CompileAhead() {
 }
 
 Result CompileAhead::compile(std::size_t position) const {
-  Result result{.candidate = position};
+  Result result;
+  result.candidate = position;
   try {
     result.compiled = subject_.compile(candidates_[position]);
     if (!result.compiled.screened.empty()) {

@@ -17,19 +17,19 @@ namespace vostok::tune {
 
 /// One config that the rules admit. The position in the list is the fixed order that breaks ties.
 struct Candidate {
-  std::string family;
-  FieldMap config;
+  std::string family = {};
+  FieldMap config = {};
   bool is_default = false;
 };
 
 /// A candidate, compiled and loaded: what the compiler said, and what to launch.
 struct Compiled {
-  std::string code_digest;
+  std::string code_digest = {};
   int registers = 0;
   std::int64_t spill_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::string screened;  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
-  std::function<void(Stream)> enqueue;
+  std::string screened = {};  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
+  std::function<void(Stream)> enqueue = {};
 };
 
 class Subject {
@@ -44,11 +44,11 @@ class Subject {
 /// What became of a candidate. Every candidate gives one.
 struct Result {
   std::size_t candidate = 0;  ///< position in the list
-  std::string status;         ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
-  std::string reason;
-  Compiled compiled;
-  std::optional<double> median_us;
-  std::optional<double> spread_us;
+  std::string status = {};         ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
+  std::string reason = {};
+  Compiled compiled = {};
+  std::optional<double> median_us = {};
+  std::optional<double> spread_us = {};
   int rounds = 0;
 };
 
@@ -63,8 +63,8 @@ struct Settings {
 };
 
 struct Outcome {
-  std::vector<Result> results;            ///< in candidate order
-  std::optional<std::size_t> winner;      ///< position of the choice; nothing if no candidate survived
+  std::vector<Result> results = {};            ///< in candidate order
+  std::optional<std::size_t> winner = {};      ///< position of the choice; nothing if no candidate survived
 };
 
 /// Races the candidates on `device`. The default config is always among the finalists.

@@ -1,0 +1,43 @@
+#include "plan/features.hpp"
+
+#include <cmath>
+
+#include "base/text.hpp"
+#include "ops/spmm/problem.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+/// Steps of a quarter octave: ratios below about 1.19 share a step.
+long log_step(double value) { return value <= 0 ? -1000 : std::lround(4 * std::log2(value)); }
+
+}  // namespace
+
+Features features_of(const ops::SpmmQuery& query) {
+  const TopologyStatistics& statistics = query.statistics;
+  return {.m = statistics.rows,
+          .k = statistics.cols,
+          .n = query.n_most,
+          .nonzeros = statistics.nonzeros,
+          .longest_row = statistics.longest_row,
+          .row_variation = statistics.row_variation,
+          .index = name(query.problem.index)};
+}
+
+ProblemKey problem_key(const ops::SpmmQuery& query) {
+  return {.operation = "spmm", .exact = ops::exact_key(query.problem), .features = features_of(query), .policy = "warm"};
+}
+
+std::string feature_bucket(const TopologyStatistics& statistics) {
+  const double skew = statistics.mean_row > 0 ? static_cast<double>(statistics.longest_row) / statistics.mean_row : 0;
+  return fmt::format("density {} variation {} skew {}", log_step(statistics.mean_row), std::lround(10 * statistics.row_variation), log_step(skew) / 2);
+}
+
+std::string memo_key(const ops::SpmmQuery& query, Effort effort) {
+  const Features features = features_of(query);
+  return fmt::format("{}|{}|m {} k {} n {}-{} nonzeros {} longest {} variation {:.17g}", name(effort), ops::exact_key(query.problem), features.m, features.k,
+                     query.n_least, query.n_most, features.nonzeros, features.longest_row, features.row_variation);
+}
+
+}  // namespace vostok::plan

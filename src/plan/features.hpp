@@ -1,0 +1,21 @@
+// What keys are made of, from a query.
+#pragma once
+
+#include <string>
+
+#include "ops/spmm/family.hpp"
+#include "plan/stores.hpp"
+
+namespace vostok::plan {
+
+Features features_of(const ops::SpmmQuery& query);
+ProblemKey problem_key(const ops::SpmmQuery& query);
+
+/// The bucket of a mask's features: masks of one shape in one bucket may share a decision without a look-up. Density
+/// and skew in steps that the tuner's ranking does not notice.
+std::string feature_bucket(const TopologyStatistics& statistics);
+
+/// The memo's key: exact problem, exact features, the range of n.
+std::string memo_key(const ops::SpmmQuery& query, Effort effort);
+
+}  // namespace vostok::plan

@@ -1,0 +1,78 @@
+// What a plan tells about itself.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/text.hpp"
+#include "plan/features.hpp"
+#include "plan/spmm_planner.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+namespace {
+
+Trial to_trial(const TrialRecord& record) {
+  Trial trial{.family = record.family, .config = record.config, .is_default = record.is_default};
+  if (record.status != "measured") trial.rejected = record.reason.empty() ? record.status : fmt::format("{}: {}", record.status, record.reason);
+  trial.median_us = record.median_us;
+  trial.spread_us = record.spread_us;
+  trial.rounds = record.rounds;
+  return trial;
+}
+
+/// Configs that the rules forbid, with their reasons: they never became trials.
+void add_forbidden(const ops::SpmmQuery& query, std::vector<Trial>& trials) {
+  for (const auto& family : ops::spmm_families()) {
+    if (auto reason = family->declines(query)) {
+      trials.push_back({.family = std::string(family->name()), .rejected = *reason});
+      continue;
+    }
+    for (const FieldMap& config : family->space(query))
+      if (auto reason = family->forbidden(query, config)) trials.push_back({.family = std::string(family->name()), .config = config, .rejected = *reason});
+  }
+}
+
+}  // namespace
+
+Explanation SpmmPlanner::explain(const SpmmPlanState& state) const {
+  if (state.choices.empty()) return {.note = "nothing to compute: the output has no elements"};
+  const SpmmPlanState::Choice& choice = state.choices.back();
+  const Decision& decision = *choice.decision;
+  Explanation explanation{.family = std::string(decision.family->name()), .config = decision.config, .provenance = decision.provenance, .note = decision.note};
+  explanation.median_us = decision.median_us;
+  explanation.speedup_over_default = decision.speedup_over_default;
+
+  const std::int64_t n_least = state.choices.size() > 1 ? state.choices[state.choices.size() - 2].n_most + 1 : state.several_n() ? 1 : choice.n_most;
+  const ops::SpmmQuery query = make_query(state.problem, state.topology.statistics(), n_least, choice.n_most);
+  for (const TrialRecord& record : session_->tuning().trials(problem_key(query), session_->device_key())) explanation.trials.push_back(to_trial(record));
+  add_forbidden(query, explanation.trials);
+  const auto order = [](const Trial& trial) { return trial.median_us.value_or(std::numeric_limits<double>::infinity()); };
+  std::stable_sort(explanation.trials.begin(), explanation.trials.end(), [&](const Trial& a, const Trial& b) { return order(a) < order(b); });
+  return explanation;
+}
+
+}  // namespace plan
+
+std::string Explanation::text() const {
+  std::string text = fmt::format("{} {}\n  from: {}{}{}\n", family, to_text(config), name(provenance), note.empty() ? "" : ", ", note);
+  if (median_us) text += fmt::format("  median when tuned: {:.2f} us\n", *median_us);
+  if (speedup_over_default) text += fmt::format("  over the default config: {:.2f}x\n", *speedup_over_default);
+
+  constexpr std::size_t shown = 10;
+  std::size_t measured = 0;
+  std::map<std::string, int> rejections;
+  for (const Trial& trial : trials) {
+    if (!trial.rejected.empty()) ++rejections[trial.family + ": " + trial.rejected];
+    if (!trial.median_us || ++measured > shown) continue;
+    text += fmt::format("  {:9.2f} us +- {:.2f} ({} rounds){} {} {}\n", *trial.median_us, trial.spread_us.value_or(0), trial.rounds,
+                        trial.is_default ? " default" : "", trial.family, to_text(trial.config));
+  }
+  if (measured > shown) text += fmt::format("  ... and {} slower ones\n", measured - shown);
+  for (const auto& [reason, count] : rejections) text += fmt::format("  rejected {}: {}\n", count, reason);
+  return text;
+}
+
+}  // namespace vostok

@@ -1,0 +1,97 @@
+// The planner's quick and full efforts: race candidates, store the evidence, return the winner.
+#include <chrono>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "plan/features.hpp"
+#include "plan/spmm_planner.hpp"
+#include "plan/spmm_subject.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+/// Length of the short list that effort quick races.
+constexpr std::size_t quick_candidates = 24;
+
+std::int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The short list: the cheapest by prediction, and every default.
+std::vector<tune::Candidate> short_list(std::vector<tune::Candidate> candidates) {
+  std::vector<tune::Candidate> kept;
+  for (tune::Candidate& candidate : candidates)
+    if (kept.size() < quick_candidates || candidate.is_default) kept.push_back(std::move(candidate));
+  return kept;
+}
+
+TrialRecord to_record(const tune::Candidate& candidate, const tune::Result& result) {
+  return {.family = candidate.family,
+          .config = candidate.config,
+          .code_digest = result.compiled.code_digest,
+          .is_default = candidate.is_default,
+          .status = result.status,
+          .reason = result.reason,
+          .median_us = result.median_us,
+          .spread_us = result.spread_us,
+          .rounds = result.rounds,
+          .registers = result.compiled.registers,
+          .spill_bytes = result.compiled.spill_bytes,
+          .shared_bytes = result.compiled.shared_bytes,
+          .measured_at = unix_seconds()};
+}
+
+std::optional<double> default_median(const std::vector<tune::Candidate>& candidates, const tune::Outcome& outcome) {
+  std::optional<double> best;
+  for (const tune::Result& result : outcome.results)
+    if (candidates[result.candidate].is_default && result.median_us && (!best || *result.median_us < *best)) best = result.median_us;
+  return best;
+}
+
+}  // namespace
+
+Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topology, const PlanOptions& options) const {
+  const ProblemKey key = problem_key(query);
+  const DeviceKey device_key = session_->device_key();
+  std::vector<tune::Candidate> candidates = spmm_candidates(query);
+  if (options.effort == Effort::quick) candidates = short_list(std::move(candidates));
+
+  std::unique_ptr<SpmmSubject> subject;
+  try {
+    subject = std::make_unique<SpmmSubject>(*session_, kernels_, query, *topology.state(), options.seed);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return heuristic(query, fmt::format("not tuned: {}", error.what()));
+  }
+  const tune::Settings settings{.budget_seconds = options.budget_seconds,
+                                .seed = options.seed,
+                                .compile_threads = session_->compile_threads(),
+                                .progress = options.progress,
+                                .publish = [&](const tune::Candidate& candidate, const tune::Result& result) {
+                                  session_->tuning().add_trial(key, device_key, to_record(candidate, result));
+                                }};
+  const tune::Outcome outcome = tune::race(session_->device(), *subject, candidates, settings);
+  if (!outcome.winner) return heuristic(query, "not tuned: no candidate could be measured");
+
+  const tune::Candidate& candidate = candidates[*outcome.winner];
+  const tune::Result& result = outcome.results[*outcome.winner];
+  const std::optional<double> standard_us = default_median(candidates, outcome);
+  session_->tuning().set_winner(key, device_key,
+                                {.family = candidate.family,
+                                 .config = candidate.config,
+                                 .code_digest = result.compiled.code_digest,
+                                 .median_us = *result.median_us,
+                                 .default_median_us = standard_us,
+                                 .rounds = result.rounds,
+                                 .effort = options.effort,
+                                 .library_version = library_version});
+  Decision decision{.family = ops::find_spmm_family(candidate.family), .config = candidate.config, .provenance = Provenance::tuned_here};
+  decision.note = fmt::format("best of {} candidates", candidates.size());
+  decision.median_us = result.median_us;
+  if (standard_us) decision.speedup_over_default = *standard_us / *result.median_us;
+  return with_kernel(query, std::move(decision));
+}
+
+}  // namespace vostok::plan

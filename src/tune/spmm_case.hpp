@@ -1,0 +1,64 @@
+// One SpMM with random operands on a device: what the tuner, the tool and the benchmarks run and verify.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <vostok/plan.hpp>
+#include <vostok/problem.hpp>
+
+#include "device/device.hpp"
+#include "sparse/csr.hpp"
+
+namespace vostok::tune {
+
+/// How right an output is.
+struct Check {
+  double error = 0;      ///< normwise, against float64
+  double tolerance = 0;  ///< what this problem is held to
+  std::string wrong = {};     ///< what is wrong; empty: verified
+};
+
+class SpmmCase {
+ public:
+  /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set.
+  /// The matrix's own values are used where it has them. Errors: out_of_memory.
+  SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed);
+
+  /// Operands for `execute`; no workspace.
+  const SpmmArguments& arguments() const { return arguments_; }
+  /// Multiply-adds of the nonzeros, twice counted: the useful floating-point operations.
+  double flops() const;
+
+  /// Poisons output and guard bands, runs `enqueue` once and checks: every element written, nothing else touched,
+  /// the error against float64. Very large outputs are compared on a seeded sample of columns.
+  Check verify(const std::function<void(Stream)>& enqueue);
+
+ private:
+  void make_reference(const float* dense);
+  Check compare(const std::vector<float>& guarded) const;
+
+  device::Device& device_;
+  Spmm problem_;
+  sparse::Csr matrix_;
+  std::int64_t dense_leading_;
+  std::int64_t output_leading_;
+  std::uint64_t seed_;
+  std::vector<float> values_;
+  std::vector<float> bias_;
+  std::vector<std::int64_t> columns_;     ///< columns of the output that are compared
+  std::vector<double> reference_;         ///< [rows, columns_]
+  device::Buffer device_values_;
+  device::Buffer device_dense_;
+  device::Buffer device_bias_;
+  device::Buffer device_output_;          ///< with a guard band before and behind
+  SpmmArguments arguments_;
+};
+
+/// `count` floats uniform in [-1, 1), element i a function of (seed, i) only; filled on all cores.
+void fill_uniform(float* data, std::int64_t count, std::uint64_t seed);
+
+}  // namespace vostok::tune
