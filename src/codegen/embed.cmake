@@ -1,21 +1,20 @@
-# Writes OUTPUT, a C++ file that defines codegen::embedded_templates(): the text of TEMPLATES (paths below ROOT),
-# sorted by name. Run by the build as `cmake -DROOT=... -DTEMPLATES=... -DOUTPUT=... -P embed.cmake`.
-list(SORT TEMPLATES)
-set(text "// Made from templates/ by src/codegen/embed.cmake.\n#include \"codegen/source.hpp\"\n\n")
-string(APPEND text "namespace vostok::codegen {\n\nconst std::vector<device::Header>& embedded_templates() {\n")
-string(APPEND text "  static const std::vector<device::Header> headers = {\n")
-foreach(name IN LISTS TEMPLATES)
+# Writes OUTPUT, a C++ file that defines FUNCTION (declared in HEADER): every file of FILES (paths below ROOT) as a
+# device::Header, sorted by name. Run by the build: cmake -DROOT=... -DFILES=... -DFUNCTION=... -DHEADER=... -DOUTPUT=... -P
+list(SORT FILES)
+set(text "// Made from ${ROOT} by src/codegen/embed.cmake.\n#include \"${HEADER}\"\n\n")
+string(APPEND text "const std::vector<vostok::device::Header>& ${FUNCTION}() {\n  static const std::vector<vostok::device::Header> headers = {\n")
+foreach(name IN LISTS FILES)
   file(READ ${ROOT}/${name} content)
   string(LENGTH "${content}" length)
-  string(FIND "${content}" ")template\"" delimiter)
-  # Compilers need only take literals of 64 KiB; a template this long breaks the project's own limit long before.
+  string(FIND "${content}" ")embedded\"" delimiter)
+  # Compilers need only take literals of 64 KiB; a file this long breaks the project's own limit long before.
   if(length GREATER 60000)
-    message(FATAL_ERROR "cannot embed templates/${name}: ${length} bytes, a string literal may have 60000. Split the file.")
+    message(FATAL_ERROR "cannot embed ${ROOT}/${name}: ${length} bytes, a string literal may have 60000. Split the file.")
   endif()
   if(NOT delimiter EQUAL -1)
-    message(FATAL_ERROR "cannot embed templates/${name}: it contains )template\", which ends the raw string.")
+    message(FATAL_ERROR "cannot embed ${ROOT}/${name}: it contains )embedded\", which ends the raw string.")
   endif()
-  string(APPEND text "      {\"${name}\", R\"template(${content})template\"},\n")
+  string(APPEND text "      {\"${name}\", R\"embedded(${content})embedded\"},\n")
 endforeach()
-string(APPEND text "  };\n  return headers;\n}\n\n}  // namespace vostok::codegen\n")
+string(APPEND text "  };\n  return headers;\n}\n")
 file(WRITE ${OUTPUT} "${text}")
