@@ -1,0 +1,71 @@
+// Wires planner, device and cache: the only file that knows all three.
+#include <vostok/context.hpp>
+
+#include <charconv>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cache/cache.hpp"
+#include "context_state.hpp"
+#include "device/device.hpp"
+#include "plan/spmm_planner.hpp"
+
+namespace vostok {
+
+namespace {
+
+constexpr std::string_view cuda_prefix = "cuda:";
+
+[[noreturn]] void fail_device_name(const std::string& device) {
+  fail(ErrorCode::invalid_argument, "cannot open device: \"{}\" does not name one; write auto, cuda:0 or emulator", device);
+}
+
+int cuda_ordinal(const std::string& device) {
+  const std::string_view digits = std::string_view(device).substr(cuda_prefix.size());
+  int ordinal = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  if (error != std::errc() || end != digits.data() + digits.size() || ordinal < 0) fail_device_name(device);
+  return ordinal;
+}
+
+std::shared_ptr<device::Device> open_device(const Options& options, Logger& logger) {
+  const device::OpenOptions open{.cuda_context = options.cuda_context, .allocator = options.allocator, .nvrtc = options.nvrtc};
+  if (options.device == "emulator") return device::open_emulator(open);
+  if (options.device.starts_with(cuda_prefix)) return device::open_cuda(cuda_ordinal(options.device), open);
+  if (options.device != "auto") fail_device_name(options.device);
+
+  std::string why;
+  if (device::count_cuda(&why) > 0) return device::open_cuda(0, open);
+  if (!options.allow_emulator) fail(ErrorCode::no_device, "cannot open device: {}; the emulator is not allowed by Options::allow_emulator", why);
+  logger.info(fmt::format("no GPU ({}): running on the emulator, which is for correctness, not speed", why));
+  return device::open_emulator(open);
+}
+
+}  // namespace
+
+ContextState::ContextState(const Options& options) : logger(std::make_shared<Logger>(options.log)), counters(std::make_shared<plan::AtomicCounters>()) {
+  auto device = open_device(options, *logger);
+  cache::Opened opened = cache::open(options.cache, logger, [counts = counters] { ++counts->cache_warnings; });
+  layers = std::move(opened.layers);
+  session = std::make_shared<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
+  planner = std::make_shared<plan::SpmmPlanner>(session);
+}
+
+Context::Context() : Context(Options{}) {}
+
+Context::Context(const Options& options) : state_(std::make_shared<ContextState>(options)) {}
+
+Topology Context::topology(const CsrView& csr, Stream stream) const {
+  state_->session->require_no_capture(stream, "make topology");
+  return Topology(std::make_shared<TopologyState>(state_->session, csr, stream));
+}
+
+SpmmPlan Context::plan(const Spmm& problem, const Topology& topology, const PlanOptions& options) const {
+  return SpmmPlan(state_->planner->plan(problem, topology, options));
+}
+
+const DeviceInfo& Context::device() const { return state_->session->device().info(); }
+
+Counters Context::counters() const { return state_->counters->read(); }
+
+}  // namespace vostok

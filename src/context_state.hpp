@@ -1,0 +1,31 @@
+// What a Context handle points at.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "base/log.hpp"
+#include "cache/cache.hpp"
+#include "plan/counters.hpp"
+#include "plan/session.hpp"
+
+namespace vostok {
+
+namespace plan {
+class SpmmPlanner;
+}
+
+class ContextState {
+ public:
+  explicit ContextState(const Options& options);
+
+  std::shared_ptr<Logger> logger;
+  std::shared_ptr<plan::AtomicCounters> counters;
+  std::vector<cache::LayerState> layers;
+  std::shared_ptr<plan::Session> session;
+  std::shared_ptr<plan::SpmmPlanner> planner;
+};
+
+}  // namespace vostok
