@@ -52,8 +52,8 @@ std::optional<Result> CompileAhead::next() {
   if (taken_ == order_.size()) return std::nullopt;
   finished_.wait(lock, [this] { return !ready_.empty(); });
   ++taken_;
-  Result result = std::move(ready_.back());
-  ready_.pop_back();
+  Result result = std::move(ready_.front());
+  ready_.pop_front();
   return result;
 }
 

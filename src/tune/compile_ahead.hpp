@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,7 +21,7 @@ class CompileAhead {
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
 
-  /// The next finished candidate, in any order; nothing once all were taken.
+  /// The next finished candidate, in the order of finishing; nothing once all were taken.
   std::optional<Result> next();
 
  private:
@@ -32,7 +33,7 @@ class CompileAhead {
   std::vector<std::size_t> order_;
   std::mutex mutex_;
   std::condition_variable finished_;
-  std::vector<Result> ready_;
+  std::deque<Result> ready_;
   std::size_t started_ = 0;
   std::size_t taken_ = 0;
   bool stop_ = false;

@@ -114,9 +114,14 @@ class Race {
     std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return candidates_[i].is_default; });
     CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads);
     std::size_t done = 0;
+    auto defaults_left = std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) { return candidate.is_default; });
     while (auto result = compiles.next()) {
       const bool must_run = candidates_[result->candidate].is_default;
-      if (!must_run && out_of_time()) break;
+      if (!must_run && out_of_time()) {
+        if (defaults_left == 0) break;
+        continue;
+      }
+      if (must_run) --defaults_left;
       if (result->status.empty()) enter({.result = std::move(*result), .sequence = nullptr, .samples_us = {}});
       else publish(std::move(*result));
       if (++done % 16 == 0 || done == candidates_.size()) report("screen", done, candidates_.size());

@@ -1,0 +1,153 @@
+#include "tune/tuner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <mutex>
+#include <set>
+
+#include "fake_device.hpp"
+#include "tune/samples.hpp"
+
+using namespace vostok;
+using tune::Candidate;
+using tune::Result;
+
+namespace {
+
+/// Candidates numbered by their "id" field; each can be told to fail in one way.
+class FakeSubject : public tune::Subject {
+ public:
+  explicit FakeSubject(test::FakeDevice& device) : device_(device) {}
+  std::set<int> refused, spilling, wrong;
+
+  tune::Compiled compile(const Candidate& candidate) override {
+    const int id = std::stoi(candidate.config.at("id"));
+    if (refused.count(id) > 0) fail(ErrorCode::compile_failed, "cannot compile candidate {}", id);
+    return {.code_digest = candidate.config.at("id"), .screened = spilling.count(id) > 0 ? "spills" : "", .enqueue = [this, id](Stream) { device_.note(id); }};
+  }
+  std::optional<std::string> verify(const tune::Compiled& compiled) override {
+    verified.insert(std::stoi(compiled.code_digest));
+    if (wrong.count(std::stoi(compiled.code_digest)) > 0) return "error 1 is above the tolerance";
+    return std::nullopt;
+  }
+  std::set<int> verified;
+
+ private:
+  test::FakeDevice& device_;
+};
+
+std::vector<Candidate> candidates(int count, int default_id) {
+  std::vector<Candidate> list;
+  for (int id = 0; id < count; ++id) list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == default_id});
+  return list;
+}
+
+Result measured(std::size_t candidate, double median_us, double spread_us = 0, int rounds = 10) {
+  Result result;
+  result.candidate = candidate;
+  result.status = "measured";
+  result.median_us = median_us;
+  result.spread_us = spread_us;
+  result.rounds = rounds;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("the fastest candidate wins and every candidate has a result") {
+  test::FakeDevice device;
+  device.cost_us = [](int id) { return id == 77 ? 5.0 : 10.0 + id; };
+  FakeSubject subject(device);
+  std::set<std::size_t> published;
+  const auto list = candidates(100, 3);
+  const auto outcome =
+      tune::race(device, subject, list, {.publish = [&](const Candidate&, const Result& result) { CHECK(published.insert(result.candidate).second); }});
+  REQUIRE(outcome.winner.has_value());
+  CHECK(*outcome.winner == 77);
+  CHECK(published.size() == 100);
+  for (const Result& result : outcome.results) CHECK(result.status == "measured");
+  CHECK(*outcome.results[77].median_us == doctest::Approx(5.0));
+}
+
+TEST_CASE("the default is measured to the end however slow it is") {
+  test::FakeDevice device;
+  device.cost_us = [](int id) { return id == 9 ? 500.0 : 1.0 + id; };
+  FakeSubject subject(device);
+  const auto outcome = tune::race(device, subject, candidates(10, 9), {});
+  CHECK(outcome.results[9].rounds == outcome.results[0].rounds);
+  CHECK(subject.verified.count(9) == 1);
+}
+
+TEST_CASE("refused, spilling and wrong candidates lose and keep their reason") {
+  test::FakeDevice device;
+  device.cost_us = [](int id) { return 1.0 + 0.1 * id; };
+  FakeSubject subject(device);
+  subject.refused = {0};
+  subject.spilling = {1};
+  subject.wrong = {2};
+  const auto outcome = tune::race(device, subject, candidates(6, 5), {});
+  CHECK(outcome.results[0].status == "compile_failed");
+  CHECK(outcome.results[0].reason == "cannot compile candidate 0");
+  CHECK(outcome.results[1].status == "screened");
+  CHECK(outcome.results[2].status == "wrong");
+  REQUIRE(outcome.winner.has_value());
+  CHECK(*outcome.winner == 3);
+}
+
+TEST_CASE("where nothing survives there is no winner") {
+  test::FakeDevice device;
+  FakeSubject subject(device);
+  subject.refused = {0, 1};
+  CHECK_FALSE(tune::race(device, subject, candidates(2, 0), {}).winner.has_value());
+  CHECK_FALSE(tune::race(device, subject, {}, {}).winner.has_value());
+}
+
+TEST_CASE("without time only the default is measured and the others say so") {
+  test::FakeDevice device;
+  FakeSubject subject(device);
+  const auto outcome = tune::race(device, subject, candidates(50, 20), {.budget_seconds = -1});
+  REQUIRE(outcome.winner.has_value());
+  CHECK(*outcome.winner == 20);
+  CHECK(outcome.results[0].status == "not_reached");
+}
+
+TEST_CASE("a round in which the clock moved is repeated and its samples are dropped") {
+  test::FakeDevice device;
+  device.clocks_now = device::Clocks{.sm_mhz = 1000};
+  bool slow = false;
+  device.cost_us = [&](int id) { return (slow ? 100.0 : 1.0) * (1 + 0.1 * id); };
+  int replays_at_move = 0;
+  device.on_replay = [&] {
+    // One replay of the race runs at another clock.
+    if (device.replays == 17) slow = true, device.clocks_now->sm_mhz = 500, replays_at_move = device.replays;
+    else if (device.replays == replays_at_move + 1) slow = false;
+  };
+  FakeSubject subject(device);
+  const auto outcome = tune::race(device, subject, candidates(2, 0), {});
+  REQUIRE(replays_at_move > 0);
+  CHECK(*outcome.results[0].spread_us == doctest::Approx(0));
+  CHECK(*outcome.results[1].spread_us == doctest::Approx(0));
+}
+
+TEST_CASE("ties go to the earliest in the list") {
+  CHECK(*tune::choose({measured(0, 10.1), measured(1, 10.0), measured(2, 10.05)}) == 0);
+  CHECK(*tune::choose({measured(0, 10.3), measured(1, 10.0)}) == 1);
+  CHECK(*tune::choose({measured(0, 10.4), measured(1, 10.0, 0.5)}) == 0);
+}
+
+TEST_CASE("a lucky screening sample does not beat a finalist") {
+  CHECK(*tune::choose({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1);
+}
+
+TEST_CASE("the summary is the median and half the distance between the outer tenths") {
+  const auto summary = tune::summarise({5, 1, 3, 2, 4, 6, 7, 8, 9, 10, 11});
+  CHECK(summary.median_us == doctest::Approx(6));
+  CHECK(summary.spread_us == doctest::Approx(4));
+  CHECK(tune::summarise({2}).spread_us == doctest::Approx(0));
+}
+
+TEST_CASE("a sequence lasts about a millisecond within 2 to 50 launches") {
+  CHECK(tune::launches_for(0.001) == 50);
+  CHECK(tune::launches_for(100) == 10);
+  CHECK(tune::launches_for(1e6) == 2);
+}
