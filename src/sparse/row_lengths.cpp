@@ -80,7 +80,7 @@ double shape_for(const std::vector<double>& normals, std::int64_t cols, double m
   for (int i = 0; i < bisections / 2; ++i) {
     const double middle = (low + high) / 2;
     const Lengths lengths = scaled_to_total(gamma_weights(normals, middle), cols, total);
-    const bool reached = sum(lengths) > total / 2;  // else too few rows are left to hold the nonzeros
+    const bool reached = sum(lengths) >= total - total / 64;  // else the rows that are left cannot hold the nonzeros
     (reached && variation_of(lengths) <= variation ? low : high) = middle;
   }
   return low;

@@ -11,7 +11,9 @@ using namespace vostok::sparse;
 
 namespace {
 
-TopologyStatistics statistics_of(const Csr& csr) { return statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
+TopologyStatistics statistics_of(const Csr& csr) {
+  return statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices);
+}
 
 void check_invalid(const Csr& csr, const std::vector<std::string>& parts) {
   testing::check_refused(ErrorCode::invalid_topology, parts, [&] { validate(csr.rows, csr.cols, csr.row_offsets, csr.column_indices, "the mask"); });
@@ -53,7 +55,9 @@ TEST_CASE("the statistics of a matrix counted by hand") {
 }
 
 TEST_CASE("statistics tell unsorted rows from repeated columns") {
-  const auto of_columns = [](std::vector<std::int32_t> columns) { return statistics_of({.rows = 1, .cols = 9, .row_offsets = {0, 3}, .column_indices = std::move(columns)}); };
+  const auto of_columns = [](std::vector<std::int32_t> columns) {
+    return statistics_of({.rows = 1, .cols = 9, .row_offsets = {0, 3}, .column_indices = std::move(columns)});
+  };
   CHECK_FALSE(of_columns({0, 5, 3}).sorted);
   CHECK_FALSE(of_columns({0, 5, 3}).duplicates);
   CHECK(of_columns({0, 5, 5}).sorted);

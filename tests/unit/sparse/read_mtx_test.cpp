@@ -24,7 +24,9 @@ void check_refused(ErrorCode code, const std::string& content, std::vector<std::
   testing::check_refused(code, parts, [&] { read_text(content); });
 }
 
-void check_malformed(const std::string& content, const std::vector<std::string>& parts) { check_refused(ErrorCode::invalid_topology, content, parts); }
+void check_malformed(const std::string& content, const std::vector<std::string>& parts) {
+  check_refused(ErrorCode::invalid_topology, content, parts);
+}
 
 const std::string general = "%%MatrixMarket matrix coordinate real general\n";
 

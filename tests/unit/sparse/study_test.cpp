@@ -14,7 +14,8 @@ using namespace vostok::sparse;
 namespace {
 
 std::vector<StudyEntry> two_entries() {
-  return {{.file = "a.smtx", .statistics = {.rows = 4, .cols = 5, .nonzeros = 5, .longest_row = 3, .empty_rows = 2, .mean_row = 1.25, .row_variation = 1}},
+  return {{.file = "a.smtx",
+           .statistics = {.rows = 4, .cols = 5, .nonzeros = 5, .longest_row = 3, .empty_rows = 2, .mean_row = 1.25, .row_variation = 1}},
           {.file = "b, \"quoted\".mtx", .statistics = {.rows = 2, .cols = 10, .nonzeros = 2, .longest_row = 1, .mean_row = 1, .row_variation = 0}}};
 }
 
