@@ -1,8 +1,11 @@
 // The cache: tuning.db and code.db in layers. No GPU code here.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +18,7 @@ namespace vostok::cache {
 
 /// One layer as `vostok doctor` shows it.
 struct LayerState {
-  std::string kind = {};   ///< "user", "read-only", "shipped", "memory"
+  std::string kind = {};  ///< "user", "read-only", "shipped", "memory"
   std::string path = {};
   std::string state = {};  ///< "in use", "not there", "newer schema: ignored", ...
   std::int64_t tuning_rows = 0;

@@ -11,9 +11,13 @@ namespace vostok::plan {
 
 namespace {
 
-double log_size(double size) { return std::log2(std::max(size, 1.0)); }
+double log_size(double size) {
+  return std::log2(std::max(size, 1.0));
+}
 
-double doublings(std::int64_t a, std::int64_t b) { return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b))); }
+double doublings(std::int64_t a, std::int64_t b) {
+  return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b)));
+}
 
 double log_density(const Features& f) {
   return log_size(static_cast<double>(f.nonzeros)) - log_size(static_cast<double>(f.m)) - log_size(static_cast<double>(f.k));
@@ -63,7 +67,7 @@ std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, c
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;
   if (!this_model && !(row.features == problem.features)) return std::nullopt;
-  if (ranked.distance > (this_model ? farthest_problem : farthest_device)) return std::nullopt;
+  if (!(ranked.distance <= (this_model ? farthest_problem : farthest_device))) return std::nullopt;  // also where it is not a number
   return ranked;
 }
 

@@ -24,10 +24,10 @@ struct ProblemWeights {
   static constexpr double m = 0.25;
   static constexpr double k = 0.25;
   static constexpr double n = 1.0;
-  static constexpr double density = 1.0;         ///< nonzeros / (m k)
-  static constexpr double row_variation = 1.0;   ///< per unit of the coefficient of variation
-  static constexpr double imbalance = 0.5;       ///< longest row / mean row, per factor of two
-  static constexpr double index = 0.5;           ///< once, where the index types differ
+  static constexpr double density = 1.0;        ///< nonzeros / (m k)
+  static constexpr double row_variation = 1.0;  ///< per unit of the coefficient of variation
+  static constexpr double imbalance = 0.5;      ///< longest row / mean row, per factor of two
+  static constexpr double index = 0.5;          ///< once, where the index types differ
 };
 /// A neighbour farther than this is not used.
 constexpr double farthest_problem = 1.0;

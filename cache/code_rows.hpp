@@ -1,0 +1,30 @@
+// Rows of code.db as images: the only SQL over that file besides the schema.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cache/database.hpp"
+#include "plan/stores.hpp"
+
+namespace vostok::cache {
+
+/// A stored kernel. `is_intact`: its digest matches its content.
+struct CodeRow {
+  plan::CodeEntry entry;
+  device::Image image;
+  std::int64_t last_use = 0;  ///< Unix seconds
+  bool is_intact = false;
+};
+
+std::optional<CodeRow> code_row(Connection& connection, const std::string& key);
+
+/// Adds or replaces, then evicts the longest unused rows until the file's pages in use fit in `max_bytes`. An image that would fill
+/// over half of them alone is not stored.
+void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now, std::int64_t max_bytes);
+
+void remove_code(Connection& connection, const std::string& key);
+void touch_code(Connection& connection, const std::string& key, std::int64_t now);
+
+}  // namespace vostok::cache

@@ -1,0 +1,167 @@
+#include "cache/layer.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cache/location.hpp"
+
+namespace vostok::cache {
+
+namespace {
+
+/// An exclusive lock on a folder, against other processes that set a file aside. Not held where it cannot be had in
+/// time; the worst is then a good file set aside, from which nothing but time is lost.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    constexpr int attempts = 100;
+    for (int i = 0; i < attempts && descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+bool is_same_file(const std::optional<PathFacts>& a, const std::optional<PathFacts>& b) {
+  return a && b && a->device == b->device && a->inode == b->inode;
+}
+
+}  // namespace
+
+const char* name(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::user: return "user";
+    case LayerKind::read_only: return "read-only";
+    case LayerKind::shipped: return "shipped";
+  }
+  return nullptr;
+}
+
+Layer::Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const Probe> probe)
+    : file_(std::move(file)), reporter_(std::move(reporter)), probe_(std::move(probe)), writable_(file_.writable) {
+  if (file_.kind == LayerKind::user && !writable_) state_ = "in use, read-only";
+}
+
+std::int64_t Layer::bytes() const {
+  const auto facts = probe_->facts(file_.path);
+  return facts ? facts->bytes : 0;
+}
+
+bool Layer::read(const std::function<void(Connection&)>& work) {
+  return attempt(Use::read, work);
+}
+
+bool Layer::write(const std::function<void(Connection&)>& work) {
+  return attempt(Use::write, work);
+}
+
+bool Layer::attempt(Use use, const std::function<void(Connection&)>& work) {
+  constexpr int attempts = 2;  // the second in a new file, where the first was malformed
+  for (int i = 0; i < attempts; ++i) {
+    if (use == Use::read ? !readable_ : !writable_) return false;
+    try {
+      if (!connection_) open();
+      if (!connection_) return false;
+      if (use == Use::read) {
+        work(*connection_);
+      } else {
+        Transaction transaction(*connection_);
+        work(*connection_);
+        transaction.commit();
+      }
+      return true;
+    } catch (const DatabaseError& error) {
+      if (!recover(error, use)) return false;
+    } catch (const std::exception& error) {
+      give_up(Use::read, error.what());
+      return false;
+    }
+  }
+  return false;
+}
+
+void Layer::open() {
+  const auto reason = file_.kind == LayerKind::user ? distrust_own(file_.path, *probe_) : distrust(file_.path, *probe_);
+  if (reason) return give_up(Use::read, *reason);
+  if (!file_.writable && !probe_->facts(file_.path)) {
+    readable_ = false;
+    state_ = "not there";
+    return;
+  }
+  if (file_.writable) {
+    opened_ = probe_->facts(file_.path);
+    auto connection = std::make_unique<Connection>(file_.path, Access::read_write, file_.lock_timeout_ms);
+    if (!opened_) opened_ = probe_->facts(file_.path);  // made just now
+    make_schema(*connection, file_.content);
+    connection_ = std::move(connection);
+  } else {
+    // Without locks only where no writer can be met: a shipped file is never written once it is in place.
+    const bool without_locks = file_.kind == LayerKind::shipped || nobody_can_write(file_.path, *probe_);
+    auto connection = std::make_unique<Connection>(file_.path, without_locks ? Access::immutable : Access::read_only, file_.lock_timeout_ms);
+    check_schema(*connection, file_.content);
+    connection_ = std::move(connection);
+  }
+}
+
+/// Whether another attempt makes sense.
+bool Layer::recover(const DatabaseError& error, Use use) {
+  switch (error.failure()) {
+    case Failure::refused: reporter_->degraded(fmt::format("a row was not stored in {}: {}", file_.path.string(), error.what())); return false;
+    case Failure::damaged:
+      if (file_.writable && !was_set_aside_ && set_aside()) return true;
+      give_up(Use::read, fmt::format("malformed: {}", error.what()));
+      return false;
+    case Failure::newer_schema: give_up(Use::read, fmt::format("newer schema: ignored ({})", error.what())); return false;
+    case Failure::busy: give_up(use, fmt::format("locked by another process for over {} ms", file_.lock_timeout_ms)); return false;
+    case Failure::full:
+    case Failure::unwritable:
+    case Failure::other: give_up(use, error.what()); return false;
+  }
+  return false;
+}
+
+/// From now on the layer is not written; where reading failed too (or opening), it is not used at all.
+void Layer::give_up(Use use, const std::string& reason) {
+  writable_ = false;
+  if (use == Use::read || !connection_) {
+    readable_ = false;
+    connection_.reset();
+  }
+  state_ = readable_ ? "no longer written: " + reason : reason;
+  reporter_->degraded(fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
+}
+
+/// Renames the malformed file, so that a new one can be made. Another process may have done so since we opened ours:
+/// then what lies there now is good, and is only opened.
+bool Layer::set_aside() {
+  was_set_aside_ = true;
+  connection_.reset();
+  const FolderLock lock(file_.path.parent_path());
+  const auto there = probe_->facts(file_.path);
+  if (!is_same_file(there, opened_)) return true;
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::string aside = fmt::format("{}.damaged-{}", file_.path.string(), now);
+  std::error_code failure;
+  // The journal first: left behind, it would be played into the new file.
+  const std::string journal = file_.path.string() + "-journal";
+  if (probe_->facts(journal)) std::filesystem::rename(journal, aside + "-journal", failure);
+  if (!failure) std::filesystem::rename(file_.path, aside, failure);
+  if (failure) return false;
+  reporter_->degraded(fmt::format("{} is malformed: set aside as {} and made anew", file_.path.string(), aside));
+  return true;
+}
+
+}  // namespace vostok::cache

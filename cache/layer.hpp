@@ -1,0 +1,66 @@
+// One cache file as the stores use it: opened when first needed, skipped once it has failed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cache/database.hpp"
+#include "cache/probe.hpp"
+#include "cache/reporter.hpp"
+#include "cache/schema.hpp"
+
+namespace vostok::cache {
+
+enum class LayerKind { user, read_only, shipped };
+const char* name(LayerKind kind);
+
+/// Which file, and what may be done with it.
+struct LayerFile {
+  LayerKind kind = LayerKind::user;
+  Content content = Content::tuning;
+  std::filesystem::path path;
+  bool writable = false;
+  int lock_timeout_ms = 0;
+};
+
+/// Not thread-safe: a store locks around its layers. Nothing but std::bad_alloc of the caller's own work gets out.
+class Layer {
+ public:
+  Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const Probe> probe);
+
+  /// Runs `work` on the open file. False: the layer is not there or not usable (any more), and `work` may have run in part,
+  /// or twice: it assigns its results, it does not append.
+  bool read(const std::function<void(Connection&)>& work);
+  /// The same in one transaction, committed on return.
+  bool write(const std::function<void(Connection&)>& work);
+
+  const LayerFile& file() const { return file_; }
+  bool is_writable() const { return writable_; }
+  /// For doctor: "in use", "not there", or why it is not used.
+  const std::string& state() const { return state_; }
+  std::int64_t bytes() const;  ///< the file's size; 0 where there is none
+
+ private:
+  enum class Use { read, write };
+  bool attempt(Use use, const std::function<void(Connection&)>& work);
+  void open();
+  bool recover(const DatabaseError& error, Use use);
+  void give_up(Use use, const std::string& reason);
+  bool set_aside();
+
+  LayerFile file_;
+  std::shared_ptr<const Reporter> reporter_;
+  std::shared_ptr<const Probe> probe_;
+  std::unique_ptr<Connection> connection_;
+  std::optional<PathFacts> opened_;  ///< which file the connection has open
+  bool readable_ = true;
+  bool writable_ = false;
+  bool was_set_aside_ = false;
+  std::string state_ = "in use";
+};
+
+}  // namespace vostok::cache

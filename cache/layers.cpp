@@ -1,0 +1,40 @@
+#include "cache/layers.hpp"
+
+#include <chrono>
+
+namespace vostok::cache {
+
+Layers::Layers(const StoreSettings& settings) : memory_(plan::memory_stores()) {
+  files_.reserve(settings.files.size());
+  for (const LayerFile& file : settings.files) files_.emplace_back(file, settings.reporter, settings.probe);
+}
+
+bool Layers::write(const std::function<void(Connection&)>& work) {
+  for (Layer& layer : files_)
+    if (layer.write(work)) return true;
+  return false;
+}
+
+std::vector<LayerState> Layers::states() {
+  std::vector<LayerState> states;
+  for (Layer& layer : files_) {
+    const LayerFile& file = layer.file();
+    LayerState state{.kind = name(file.kind), .path = file.path.string()};
+    layer.read([&](Connection& connection) {
+      if (file.content == Content::tuning)
+        state.tuning_rows = connection.number("SELECT (SELECT count(*) FROM winner) + (SELECT count(*) FROM trial)");
+      else
+        state.code_rows = connection.number("SELECT count(*) FROM code");
+    });
+    state.state = layer.state();
+    state.bytes = layer.bytes();
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace vostok::cache

@@ -1,0 +1,65 @@
+// The layers of one store, as opened in one process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cache/cache.hpp"
+#include "cache/layer.hpp"
+#include "cache/per_process.hpp"
+#include "plan/stores.hpp"
+
+namespace vostok::cache {
+
+/// Everything a store needs to open its layers, in this process or in a child.
+struct StoreSettings {
+  std::vector<LayerFile> files;  ///< in the order in which they are asked
+  std::shared_ptr<const Reporter> reporter;
+  std::shared_ptr<const Probe> probe;
+  std::int64_t max_code_bytes = 0;  ///< of the user's code.db
+};
+
+class Layers {
+ public:
+  explicit Layers(const StoreSettings& settings);
+
+  /// In one transaction of the first layer that takes it. False: none does, and memory has to.
+  bool write(const std::function<void(Connection&)>& work);
+
+  std::mutex& mutex() { return mutex_; }  ///< held while anything below is used
+  std::vector<Layer>& files() { return files_; }
+  const plan::Stores& memory() const { return memory_; }
+  /// Each file as doctor shows it; opens those that nobody has opened.
+  std::vector<LayerState> states();
+  /// Keys of code that the driver refused: what layers that cannot be written hold of them is not used again.
+  std::set<std::string>& refused_code() { return refused_code_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Layer> files_;
+  plan::Stores memory_;
+  std::set<std::string> refused_code_;
+};
+
+/// Runs a store's call under the layers' lock. A call that fails in a way no layer foresaw (no memory, say) is a miss.
+template <class Result>
+Result guarded(PerProcess<Layers>& process, const Reporter& reporter, const std::function<Result(Layers&)>& call) {
+  try {
+    Layers& layers = process.get();
+    const std::lock_guard lock(layers.mutex());
+    return call(layers);
+  } catch (const std::exception& error) {
+    reporter.degraded(error.what());
+    return Result();
+  }
+}
+
+/// Seconds since 1970.
+std::int64_t unix_now();
+
+}  // namespace vostok::cache

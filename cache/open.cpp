@@ -1,0 +1,102 @@
+#include "cache/open.hpp"
+
+#include <utility>
+
+#include "base/text.hpp"
+#include "cache/code_store.hpp"
+#include "cache/location.hpp"
+#include "cache/tuning_store.hpp"
+
+namespace vostok::cache {
+
+namespace {
+
+/// What the layers are made of, before any file is opened.
+struct Places {
+  std::vector<LayerFile> files;
+  std::vector<LayerState> without_files;  ///< layers that are not used, for doctor
+};
+
+void add_folder(Places& places, LayerKind kind, const std::filesystem::path& folder, bool writable, int lock_timeout_ms) {
+  for (const Content content : {Content::tuning, Content::code})
+    places.files.push_back(
+        {.kind = kind, .content = content, .path = folder / file_name(content), .writable = writable, .lock_timeout_ms = lock_timeout_ms});
+}
+
+void add_user(Places& places, const CacheOptions& options, const Reporter& reporter, const Probe& probe) {
+  const Location location = locate(options);
+  if (!location.folder) {
+    reporter.degraded(location.from + ": nothing is kept beyond this process");
+    places.without_files.push_back({.kind = name(LayerKind::user), .state = location.from});
+    return;
+  }
+  const FolderVerdict verdict = prepare_folder(*location.folder, options.allow_network_folder, probe);
+  if (!verdict.reason.empty()) reporter.degraded(verdict.reason + "; new results are kept in memory only");
+  if (verdict.use == FolderUse::none)
+    places.without_files.push_back({.kind = name(LayerKind::user), .path = location.folder->string(), .state = verdict.reason});
+  else
+    add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write, options.lock_timeout_ms);
+}
+
+/// A folder with either file in it, or one file of either content.
+void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter, const Probe& probe) {
+  const auto refuse = [&](const std::string& reason) {
+    reporter.degraded(fmt::format("{} is not used: {}", path.string(), reason));
+    places.without_files.push_back({.kind = name(LayerKind::read_only), .path = path.string(), .state = reason});
+  };
+  const auto facts = probe.facts(path);
+  if (!facts) return refuse("not there");
+  if (const auto reason = distrust(path, probe)) return refuse(*reason);
+  if (facts->is_folder) return add_folder(places, LayerKind::read_only, path, false, lock_timeout_ms);
+  try {
+    Connection connection(path, Access::read_only, lock_timeout_ms);
+    const auto content = content_of(connection);
+    if (!content) return refuse("no cache file of vostok");
+    places.files.push_back({.kind = LayerKind::read_only, .content = *content, .path = path, .lock_timeout_ms = lock_timeout_ms});
+  } catch (const DatabaseError& error) {
+    refuse(error.what());
+  }
+}
+
+void add_shipped(Places& places, const CacheOptions& options, const Probe& probe) {
+  const auto folder = options.shipped ? options.shipped : shipped_folder(probe);
+  if (folder) add_folder(places, LayerKind::shipped, *folder, false, options.lock_timeout_ms);
+}
+
+template <class Store>
+std::shared_ptr<Store> make_store(const Places& places, Content content, const CacheOptions& options, const std::shared_ptr<const Reporter>& reporter,
+                                  const std::shared_ptr<const Probe>& probe, std::vector<LayerState>& states) {
+  StoreSettings settings{.files = {}, .reporter = reporter, .probe = probe, .max_code_bytes = options.max_code_bytes};
+  for (const LayerFile& file : places.files)
+    if (file.content == content) settings.files.push_back(file);
+  auto store = std::make_shared<Store>(settings);
+  for (LayerState& state : store->states()) states.push_back(std::move(state));
+  return store;
+}
+
+}  // namespace
+
+Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
+                 std::shared_ptr<const Probe> probe) {
+  if (!options.enabled) return {plan::memory_stores(), {{.kind = "memory", .state = "in use: the cache is switched off"}}};
+  const auto reporter = std::make_shared<const Reporter>(logger, std::move(count_warning));
+  Places places;
+  try {
+    add_user(places, options, *reporter, *probe);
+    for (const std::filesystem::path& path : options.read_only) add_read_only(places, path, options.lock_timeout_ms, *reporter, *probe);
+    add_shipped(places, options, *probe);
+  } catch (const std::exception& error) {
+    reporter->degraded(error.what());
+  }
+  Opened opened;
+  opened.layers = std::move(places.without_files);
+  opened.stores.tuning = make_store<TuningStore>(places, Content::tuning, options, reporter, probe, opened.layers);
+  opened.stores.code = make_store<CodeStore>(places, Content::code, options, reporter, probe, opened.layers);
+  return opened;
+}
+
+Opened open(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning) {
+  return open_with(options, logger, std::move(count_warning), std::make_shared<const Probe>());
+}
+
+}  // namespace vostok::cache

@@ -1,0 +1,16 @@
+// Opening the layers, with what tests answer in the system's place.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cache/cache.hpp"
+#include "cache/probe.hpp"
+
+namespace vostok::cache {
+
+/// As `open`, asking `probe` about paths.
+Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
+                 std::shared_ptr<const Probe> probe);
+
+}  // namespace vostok::cache

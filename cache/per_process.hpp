@@ -1,0 +1,49 @@
+// State that must not be carried over fork.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace vostok::cache {
+
+/// Holds a State for the process that asks. In a child process the parent's is abandoned, not closed - closing would
+/// release or roll back what the parent still has open - and a new one is made on first use. Its mutexes are new
+/// too, so a thread of the parent that held one at the fork blocks nobody.
+template <class State>
+class PerProcess {
+ public:
+  using Make = std::function<std::unique_ptr<State>()>;
+
+  explicit PerProcess(Make make) : make_(std::move(make)), current_(new Owned{getpid(), make_(), nullptr}) {}
+  ~PerProcess() {
+    Owned* owned = current_.load();
+    if (owned->process == getpid()) delete owned;
+  }
+  PerProcess(const PerProcess&) = delete;
+  PerProcess& operator=(const PerProcess&) = delete;
+
+  State& get() {
+    Owned* known = current_.load(std::memory_order_acquire);
+    const pid_t process = getpid();
+    if (known->process == process) return *known->state;
+    auto mine = std::unique_ptr<Owned>(new Owned{process, make_(), known});
+    if (current_.compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel)) return *mine.release()->state;
+    return *known->state;  // another thread of this process was first
+  }
+
+ private:
+  struct Owned {
+    pid_t process;
+    std::unique_ptr<State> state;
+    Owned* abandoned;  ///< the parent's: kept reachable, never used
+  };
+
+  Make make_;
+  std::atomic<Owned*> current_;
+};
+
+}  // namespace vostok::cache

@@ -1,0 +1,27 @@
+// What the two files contain. The shape is final: features that come later (merge, rank, errata) find their columns here.
+#pragma once
+
+#include "cache/database.hpp"
+
+namespace vostok::cache {
+
+/// Which of the two files.
+enum class Content {
+  tuning,  ///< tuning.db: what was measured and chosen; small, shippable
+  code     ///< code.db: compiled kernels; disposable
+};
+
+/// "tuning.db", "code.db".
+const char* file_name(Content content);
+
+/// The content of an open file, by its application id. Nothing where it is no cache file.
+std::optional<Content> content_of(Connection& connection);
+
+/// Makes the schema in an empty file; all openers of one cold file agree. Refuses (DatabaseError) a newer schema and
+/// a file that is something else.
+void make_schema(Connection& connection, Content content);
+
+/// As make_schema, for files that are only read: an empty one is refused too.
+void check_schema(Connection& connection, Content content);
+
+}  // namespace vostok::cache

@@ -1,0 +1,33 @@
+// Rows of tuning.db as the planner's records: the only SQL over that file besides the schema and dump.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cache/database.hpp"
+#include "plan/nearest.hpp"
+#include "plan/stores.hpp"
+
+namespace vostok::cache {
+
+/// Winners of the problem's operation, exact text and policy, of any device, whose sizes lie within reach. Rows that cannot
+/// be read (a config that is no field map, an unknown effort) are left out. `layer` and `shipped` are not set.
+std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan::ProblemKey& problem);
+
+/// Trials of exactly this problem and device; unreadable rows are left out.
+std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device);
+
+/// Adds or replaces.
+void store_trial(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::TrialRecord& trial);
+void store_winner(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner,
+                  std::int64_t decided_at);
+
+/// The row's id; the row is made where it is not there.
+std::int64_t device_row(Connection& connection, const plan::DeviceKey& device);
+std::int64_t problem_row(Connection& connection, const plan::ProblemKey& problem);
+
+std::optional<Effort> parse_effort(std::string_view text);
+
+}  // namespace vostok::cache

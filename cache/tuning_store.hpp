@@ -1,0 +1,25 @@
+// plan::TuningStore over layers of tuning.db.
+#pragma once
+
+#include <vector>
+
+#include "cache/layers.hpp"
+
+namespace vostok::cache {
+
+class TuningStore final : public plan::TuningStore {
+ public:
+  explicit TuningStore(const StoreSettings& settings);
+  std::vector<plan::WinnerMatch> find(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
+  std::vector<plan::TrialRecord> trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
+  void add_trial(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::TrialRecord& trial) override;
+  void set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) override;
+
+  std::vector<LayerState> states();  ///< for doctor; opens every layer
+
+ private:
+  std::shared_ptr<const Reporter> reporter_;
+  PerProcess<Layers> layers_;
+};
+
+}  // namespace vostok::cache
