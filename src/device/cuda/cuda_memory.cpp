@@ -1,0 +1,153 @@
+#include "device/cuda/cuda_memory.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace vostok::device::cuda {
+
+namespace {
+
+constexpr std::uintptr_t alignment_bytes = 256;
+
+DevicePointer address(void* memory) {
+  return reinterpret_cast<DevicePointer>(memory);
+}
+
+}  // namespace
+
+CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, bool pools_supported)
+    : context_(std::move(context)), allocator_(std::move(allocator)) {
+  const Driver& driver = context_->driver();
+  if (allocator_ || !pools_supported || !driver.cuMemAllocAsync || !driver.cuMemFreeAsync) return;
+  const LibraryScope scope(*context_);
+  pool_stream_.emplace(*context_);
+}
+
+CudaMemory::~CudaMemory() {
+  try {
+    const LibraryScope scope(*context_);
+    for (const Grave& grave : graves_) {
+      for (const OwnedEvent& event : grave.events) context_->driver().cuEventSynchronize(event.get());
+      free(grave.memory);
+    }
+    graves_.clear();
+    if (pool_stream_) context_->driver().cuStreamSynchronize(pool_stream_->get());
+    pool_stream_.reset();
+  } catch (const Error&) {
+    // The driver is gone, as at process exit, and the memory with it.
+  }
+}
+
+void* CudaMemory::allocate(std::int64_t bytes) {
+  if (bytes < 0) fail(ErrorCode::invalid_argument, "cannot allocate {} bytes of device memory: the size is negative", bytes);
+  sweep();
+  if (bytes == 0) return nullptr;
+  return allocator_ ? allocate_from_user(bytes) : allocate_from_driver(bytes);
+}
+
+void* CudaMemory::allocate_from_user(std::int64_t bytes) {
+  void* const memory = allocator_->allocate(bytes);
+  if (memory == nullptr)
+    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: the allocator of the options has none left", bytes);
+  if (reinterpret_cast<std::uintptr_t>(memory) % alignment_bytes != 0) {
+    allocator_->release(memory);
+    fail(ErrorCode::invalid_argument, "cannot use {} bytes from the allocator of the options: {} is not {}-byte aligned", bytes, memory,
+         alignment_bytes);
+  }
+  return memory;
+}
+
+void* CudaMemory::allocate_from_driver(std::int64_t bytes) {
+  const Driver& driver = context_->driver();
+  const LibraryScope scope(*context_);
+  DevicePointer pointer = 0;
+  const auto size = static_cast<std::size_t>(bytes);
+  const Result result = pool_stream_ ? driver.cuMemAllocAsync(&pointer, size, pool_stream_->get()) : driver.cuMemAlloc_v2(&pointer, size);
+  const char* const call = pool_stream_ ? driver.cuMemAllocAsync.name : driver.cuMemAlloc_v2.name;
+  if (result != Result::success) driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), call, result);
+  void* const memory = reinterpret_cast<void*>(pointer);
+  // Memory from a pool belongs to the pool's stream until that stream has passed the allocation.
+  const Result ready = pool_stream_ ? driver.cuStreamSynchronize(pool_stream_->get()) : Result::success;
+  if (ready != Result::success) {
+    free(memory);
+    driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), driver.cuStreamSynchronize.name, ready);
+  }
+  return memory;
+}
+
+void CudaMemory::free(void* memory) const noexcept {
+  const Driver& driver = context_->driver();
+  if (allocator_) {
+    allocator_->release(memory);
+  } else if (pool_stream_) {
+    driver.cuMemFreeAsync(address(memory), pool_stream_->get());
+  } else {
+    driver.cuMemFree_v2(address(memory));
+  }
+}
+
+void CudaMemory::release_behind(void* memory, const std::vector<Stream>& streams) noexcept {
+  if (memory == nullptr) return;
+  try {
+    {
+      const LibraryScope scope(*context_);
+      Grave grave = dig(memory, streams);
+      const std::lock_guard lock(mutex_);
+      graves_.push_back(std::move(grave));
+    }
+    sweep();
+  } catch (...) {
+    // Without a driver or host memory nothing can be recorded: giving the block up is the only safe end.
+  }
+}
+
+CudaMemory::Grave CudaMemory::dig(void* memory, const std::vector<Stream>& streams) const {
+  Grave grave{.memory = memory};
+  for (Stream stream : streams) record_end(grave, stream);
+  return grave;
+}
+
+void CudaMemory::record_end(Grave& grave, Stream stream) const {
+  const Driver& driver = context_->driver();
+  CaptureStatus status = CaptureStatus::none;
+  grave.kept = grave.kept || driver.cuStreamIsCapturing(stream, &status) != Result::success || status != CaptureStatus::none;
+  if (grave.kept) return;
+  try {
+    OwnedEvent event(*context_, event_disable_timing);
+    if (driver.cuEventRecord(event.get(), stream) == Result::success) {
+      grave.events.push_back(std::move(event));
+      return;
+    }
+  } catch (const Error&) {
+    // No event to be had: the block is kept.
+  }
+  grave.kept = true;
+}
+
+bool CudaMemory::is_finished(Grave& grave) const {
+  for (const OwnedEvent& event : grave.events) {
+    const Result result = context_->driver().cuEventQuery(event.get());
+    if (result == Result::success) continue;
+    grave.kept = grave.kept || result != Result::not_ready;
+    return false;
+  }
+  return true;
+}
+
+std::vector<CudaMemory::Grave> CudaMemory::take_finished() {
+  const std::lock_guard lock(mutex_);
+  const auto finished = std::partition(graves_.begin(), graves_.end(), [&](Grave& grave) { return grave.kept || !is_finished(grave); });
+  std::vector<Grave> taken(std::make_move_iterator(finished), std::make_move_iterator(graves_.end()));
+  graves_.erase(finished, graves_.end());
+  return taken;
+}
+
+void CudaMemory::sweep() {
+  const LibraryScope scope(*context_);
+  for (const Grave& grave : take_finished()) free(grave.memory);  // outside the lock: the user's allocator may call back
+}
+
+}  // namespace vostok::device::cuda

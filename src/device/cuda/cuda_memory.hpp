@@ -1,0 +1,52 @@
+// Device memory: allocated without blocking the GPU's work, released behind the work that uses it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device/cuda/cuda_context.hpp"
+
+namespace vostok::device::cuda {
+
+/// Thread-safe. Memory comes from the user's allocator, else from the device's own pool (so that freeing does not wait
+/// for the GPU), else, on drivers and devices without pools, from cuMemAlloc.
+class CudaMemory {
+ public:
+  CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, bool pools_supported);
+  /// Waits for the work that released blocks wait for, then frees them.
+  ~CudaMemory();
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+
+  /// 256-byte aligned; nullptr for 0 bytes. Errors: out_of_memory, invalid_argument.
+  void* allocate(std::int64_t bytes);
+  /// Frees after the work queued so far on `streams`. A block whose end cannot be known, because a stream is being
+  /// captured (the graph may be replayed at any time) or is refused by the driver, is kept until this object goes.
+  void release_behind(void* memory, const std::vector<Stream>& streams) noexcept;
+
+ private:
+  struct Grave {
+    void* memory = nullptr;
+    std::vector<OwnedEvent> events = {};
+    bool kept = false;
+  };
+  Grave dig(void* memory, const std::vector<Stream>& streams) const;
+  void record_end(Grave& grave, Stream stream) const;
+  bool is_finished(Grave& grave) const;
+  std::vector<Grave> take_finished();
+  void sweep();
+  void* allocate_from_driver(std::int64_t bytes);
+  void* allocate_from_user(std::int64_t bytes);
+  void free(void* memory) const noexcept;
+
+  std::shared_ptr<const CudaContext> context_;
+  std::shared_ptr<Allocator> allocator_;
+  std::optional<OwnedStream> pool_stream_;  // has nothing but allocations and frees, so waiting for it is short
+  std::mutex mutex_;
+  std::vector<Grave> graves_;
+};
+
+}  // namespace vostok::device::cuda

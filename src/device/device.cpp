@@ -1,0 +1,29 @@
+#include "device/device.hpp"
+
+#include <utility>
+
+namespace vostok::device {
+
+Buffer::Buffer(Device& device, std::int64_t bytes) : device_(&device), data_(device.allocate(bytes)), bytes_(bytes) {}
+
+Buffer::~Buffer() {
+  if (data_ != nullptr) device_->release_behind(data_, {});
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  Buffer taken(std::move(other));  // takes this buffer's own memory away with it at the end
+  std::swap(device_, taken.device_);
+  std::swap(data_, taken.data_);
+  std::swap(bytes_, taken.bytes_);
+  return *this;
+}
+
+void* Buffer::release() {
+  bytes_ = 0;
+  return std::exchange(data_, nullptr);
+}
+
+}  // namespace vostok::device
