@@ -1,0 +1,166 @@
+// row_tile, the SpMM of "Sparse GPU Kernels for Deep Learning" (SC20): what host and kernel share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+
+namespace vostok {
+
+/// How a row's entries reach the lanes that multiply them.
+enum class Staging : unsigned char {
+  shared,  ///< lanes load different entries and exchange them through shared memory (paper, V-A)
+  direct   ///< every lane loads every entry itself, a broadcast through L1; no synchronisation
+};
+
+/// Which tiles neighbouring blocks take.
+enum class Raster : unsigned char {
+  rows_first,    ///< row tiles of one column tile: blocks that run together share columns of B in L1
+  columns_first  ///< column tiles of one row tile
+};
+
+/// What lanes do whose columns lie past the last one.
+enum class ColumnEdge : unsigned char {
+  predicated,  ///< every load of B is switched off for them
+  clamped,     ///< they read the last columns and store nothing
+  unchecked    ///< there are none: tile_columns divides n (the paper's predication removed, V-D3)
+};
+
+constexpr const char* name(Staging value) {
+  switch (value) {
+    case Staging::shared: return "shared";
+    case Staging::direct: return "direct";
+  }
+  return nullptr;
+}
+
+constexpr const char* name(Raster value) {
+  switch (value) {
+    case Raster::rows_first: return "rows_first";
+    case Raster::columns_first: return "columns_first";
+  }
+  return nullptr;
+}
+
+constexpr const char* name(ColumnEdge value) {
+  switch (value) {
+    case ColumnEdge::predicated: return "predicated";
+    case ColumnEdge::clamped: return "clamped";
+    case ColumnEdge::unchecked: return "unchecked";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(Staging) { return "Staging"; }
+constexpr const char* type_name(Raster) { return "Raster"; }
+constexpr const char* type_name(ColumnEdge) { return "ColumnEdge"; }
+
+/// What the problem fixes.
+struct RowTileTraits {
+  Dtype element = Dtype::f32;
+  Dtype output = Dtype::f32;
+  IndexType index = IndexType::i32;
+  bool wide_offsets = false;   ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
+  bool blocked_sum = false;    ///< sums of at most 256 products go into a second accumulator
+  int dense_alignment = 16;    ///< bytes that divide every row start of B and C
+  int sparse_alignment = 16;   ///< bytes that divide the start of the values and of the indices
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  Scale scale = Scale::one;
+};
+
+/// The tunables. The paper's techniques can be switched off one by one.
+struct RowTileConfig {
+  int tile_rows = 8;                     ///< rows of a block (1-D tiling, V-A)
+  int tile_columns = 32;                 ///< columns of B and C of a block
+  int threads_per_row = 8;               ///< lanes side by side along the columns (subwarp tiling, V-B1)
+  int row_split = 1;                     ///< subwarps of one warp that share a row's entries
+  int tile_nonzeros = 32;                ///< entries of a row per step
+  int sparse_vector = 4;                 ///< entries per load of the sparse matrix
+  int dense_vector = 4;                  ///< elements per load of B and store of C
+  bool reverse_offset_alignment = true;  ///< steps start at the vector boundary before the row (V-B2)
+  bool row_swizzle = true;               ///< rows in order of length (V-C)
+  bool prescale_indices = true;          ///< column indices become byte offsets while they are staged (V-D1)
+  int residue_unroll = 4;                ///< entries per iteration where a step is not whole (V-D2)
+  ColumnEdge column_edge = ColumnEdge::clamped;
+  int loads_in_flight = 8;               ///< loads of B issued before the first of them is used
+  int min_blocks = 1;                    ///< blocks per multiprocessor that registers must allow
+  bool prefetch_sparse = true;           ///< the next step's entries are loaded while this one's are multiplied
+  Staging staging = Staging::shared;
+  Raster raster = Raster::rows_first;
+  bool stream_output = false;            ///< C is stored as data that will not be read soon
+  bool sparse_no_allocate = false;       ///< sparse loads leave L1 to B
+};
+
+struct RowTileArgs {
+  const void* values;          ///< nonzeros, CSR order
+  const void* column_indices;
+  const int* row_offsets;      ///< m + 1
+  const int* row_order;        ///< m rows by length, longest first; read only with row_swizzle
+  const void* dense;           ///< B
+  void* output;                ///< C
+  const float* bias;
+  long long n;
+  long long dense_leading;     ///< elements between rows of B
+  long long output_leading;    ///< elements between rows of C
+  unsigned m;
+  unsigned nonzeros;
+  float scale;
+};
+
+template <FieldsOf<RowTileTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("index", traits.index);
+  visit("wide_offsets", traits.wide_offsets);
+  visit("blocked_sum", traits.blocked_sum);
+  visit("dense_alignment", traits.dense_alignment);
+  visit("sparse_alignment", traits.sparse_alignment);
+  visit("bias", traits.bias);
+  visit("activation", traits.activation);
+  visit("scale", traits.scale);
+}
+
+template <FieldsOf<RowTileConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("tile_rows", config.tile_rows);
+  visit("tile_columns", config.tile_columns);
+  visit("threads_per_row", config.threads_per_row);
+  visit("row_split", config.row_split);
+  visit("tile_nonzeros", config.tile_nonzeros);
+  visit("sparse_vector", config.sparse_vector);
+  visit("dense_vector", config.dense_vector);
+  visit("reverse_offset_alignment", config.reverse_offset_alignment);
+  visit("row_swizzle", config.row_swizzle);
+  visit("prescale_indices", config.prescale_indices);
+  visit("residue_unroll", config.residue_unroll);
+  visit("column_edge", config.column_edge);
+  visit("loads_in_flight", config.loads_in_flight);
+  visit("min_blocks", config.min_blocks);
+  visit("prefetch_sparse", config.prefetch_sparse);
+  visit("staging", config.staging);
+  visit("raster", config.raster);
+  visit("stream_output", config.stream_output);
+  visit("sparse_no_allocate", config.sparse_no_allocate);
+}
+
+/// Lanes that share a row's entries: its subwarps.
+constexpr int lanes_per_row(const RowTileConfig& config) { return config.threads_per_row * config.row_split; }
+
+constexpr int threads(const RowTileConfig& config) { return config.tile_rows * lanes_per_row(config); }
+
+/// Entries of a row that one lane multiplies per step.
+constexpr int entries_per_lane(const RowTileConfig& config) { return config.tile_nonzeros / config.row_split; }
+
+/// Bytes of one staged offset: prescaled offsets of a wide problem take eight.
+constexpr int staged_offset_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
+  return traits.wide_offsets && config.prescale_indices ? 8 : 4;
+}
+
+/// Dynamic shared memory of a block: value and offset per entry, and 16 bytes per row that spread neighbouring rows over the banks.
+constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
+  if (config.staging == Staging::direct) return 0;
+  return config.tile_rows * (config.tile_nonzeros * (4 + staged_offset_bytes(traits, config)) + 16);
+}
+
+}  // namespace vostok

@@ -1,0 +1,22 @@
+// Exchange between the lanes of a whole warp.
+#pragma once
+
+namespace vostok {
+
+template <class T>
+__device__ inline T shuffle_xor(T value, int distance) {
+  return __shfl_xor_sync(0xffffffffU, value, distance);
+}
+
+/// The largest value among lanes whose numbers agree modulo `first_distance`.
+template <int first_distance>
+__device__ inline unsigned warp_maximum(unsigned value) {
+#pragma unroll
+  for (int distance = first_distance; distance < 32; distance *= 2) {
+    const unsigned other = shuffle_xor(value, distance);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+}  // namespace vostok

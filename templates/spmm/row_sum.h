@@ -1,0 +1,94 @@
+// The products of a row and a tile of B's columns, summed in registers.
+#pragma once
+
+#include "parts/warp.h"
+#include "spmm/row_entries.h"
+
+namespace vostok {
+
+/// The columns of one lane: chunks of dense_vector columns, threads_per_row chunks apart.
+template <class F>
+struct LaneColumns {
+  static constexpr auto config = F::config;
+  static constexpr int stride = config.threads_per_row * config.dense_vector;
+  static constexpr int chunks = config.tile_columns / stride;
+
+  long long first;
+  long long n;
+
+  __device__ long long column(int chunk) const { return first + chunk * stride; }
+  __device__ bool exists(int chunk) const { return config.column_edge == ColumnEdge::unchecked || column(chunk) < n; }
+  /// The column that a lane reads for `chunk`: the last ones for lanes past the edge.
+  __device__ long long readable(int chunk) const {
+    if (config.column_edge == ColumnEdge::unchecked || column(chunk) < n) return column(chunk);
+    return n - config.dense_vector;
+  }
+};
+
+template <class F>
+class RowSum {
+  static constexpr auto config = F::config;
+  static constexpr int chunks = LaneColumns<F>::chunks;
+  static constexpr int width = config.dense_vector;
+  using Stored = typename Element<F::traits.element>::Storage;
+  using Dense = Vector<Stored, width>;
+
+ public:
+  __device__ RowSum(const RowTileArgs& args, const LaneColumns<F>& columns) : columns_(columns) {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(static_cast<const Stored*>(args.dense) + columns.readable(c));
+  }
+
+  /// Adds a batch whose entries are all the row's own.
+  template <int count>
+  __device__ void add(const Batch<F, count>& batch) {
+    add_where(batch, [](int) { return true; });
+  }
+
+  /// Adds the entries for which own(i) holds; for the others B is not read and zero is added.
+  template <int count, class Own>
+  __device__ void add_where(const Batch<F, count>& batch, Own own) {
+    Dense dense[count][chunks];
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+#pragma unroll
+      for (int c = 0; c < chunks; ++c) {
+        dense[i][c] = {};
+        const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
+        if (own(i) && wanted) dense[i][c] = load_global(reinterpret_cast<const Dense*>(dense_[c] + batch.offsets[i]));
+      }
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+#pragma unroll
+      for (int c = 0; c < chunks; ++c)
+#pragma unroll
+        for (int j = 0; j < width; ++j) sum_[c][j] += batch.values[i] * Element<F::traits.element>::to_float(dense[i][c].at[j]);
+  }
+
+  /// Moves the sum so far to the total (blocked summation).
+  __device__ void flush() {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c)
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        total_[c][j] += sum_[c][j];
+        sum_[c][j] = 0.0F;
+      }
+  }
+
+  /// The row's products, the same in every subwarp of the row.
+  __device__ float total(int chunk, int j) const {
+    float value = F::traits.blocked_sum ? total_[chunk][j] + sum_[chunk][j] : sum_[chunk][j];
+#pragma unroll
+    for (int distance = config.threads_per_row; distance < lanes_per_row(config); distance *= 2) value += shuffle_xor(value, distance);
+    return value;
+  }
+
+ private:
+  const LaneColumns<F>& columns_;
+  const char* dense_[chunks];
+  float sum_[chunks][width] = {};
+  float total_[chunks][width] = {};
+};
+
+}  // namespace vostok

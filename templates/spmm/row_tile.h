@@ -1,0 +1,150 @@
+// SpMM of "Sparse GPU Kernels for Deep Learning" (Gale, Zaharia, Young, Elsen, SC20), section V: C = A B, A sparse.
+//
+// A block computes tile_rows rows by tile_columns columns of C (1-D tiling: a row is never split over blocks). A row belongs
+// to row_split subwarps of threads_per_row lanes each; a lane owns chunks of dense_vector columns. The row's entries are taken
+// tile_nonzeros at a time. Every sum is in f32.
+//
+// Elements that A lacks never touch B: steps that hold entries of other rows predicate their loads of B.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/row_tile.h"
+#include "parts/epilogue.h"
+#include "spmm/direct_entries.h"
+#include "spmm/row_sum.h"
+#include "spmm/row_tile_rules.h"
+#include "spmm/staged_entries.h"
+
+namespace vostok {
+
+template <class F, Staging staging>
+struct EntriesOf {
+  using Type = StagedEntries<F>;
+};
+template <class F>
+struct EntriesOf<F, Staging::direct> {
+  using Type = DirectEntries<F>;
+};
+
+/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535.
+template <class F>
+struct TileIndex {
+  unsigned row_tile;
+  long long column_tile;
+
+  static __device__ TileIndex of_block() {
+    const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
+    if constexpr (F::config.raster == Raster::rows_first) return {blockIdx.x, slow};
+    else return {slow, blockIdx.x};
+  }
+};
+
+/// Adds a step in which entries of other rows may lie.
+template <class F, class Entries>
+__device__ inline void add_part(RowSum<F>& sum, const Entries& entries, unsigned own_begin, unsigned own_end, unsigned subwarp) {
+  constexpr auto config = F::config;
+  constexpr int count = config.residue_unroll;
+  constexpr unsigned batch_length = count * config.row_split;
+  const auto add_batch = [&](unsigned b) {
+    sum.add_where(entries.template read<count>(b, subwarp), [&](int i) {
+      const unsigned position = position_in_step<count, Entries::packet(count), config.row_split>(b, i, subwarp);
+      return position >= own_begin && position < own_end;
+    });
+  };
+  if constexpr (config.staging == Staging::direct) {
+    // Entries lie in registers: batches are numbered by constants.
+#pragma unroll
+    for (unsigned b = 0; b < config.tile_nonzeros / batch_length; ++b)
+      if (b * batch_length < own_end) add_batch(b);
+  } else {
+#pragma unroll 1
+    for (unsigned b = own_begin / batch_length; b * batch_length < own_end; ++b) add_batch(b);
+  }
+}
+
+template <class F, class Entries>
+__device__ inline void add_whole(RowSum<F>& sum, const Entries& entries, unsigned subwarp) {
+  constexpr int count = F::config.loads_in_flight;
+  constexpr unsigned batches = entries_per_lane(F::config) / count;
+  if constexpr (F::config.staging == Staging::direct) {
+#pragma unroll
+    for (unsigned b = 0; b < batches; ++b) sum.add(entries.template read<count>(b, subwarp));
+  } else {
+    // Unrolled, this loop would issue the loads of all batches at once: loads_in_flight says how many are wanted.
+#pragma unroll 1
+    for (unsigned b = 0; b < batches; ++b) sum.add(entries.template read<count>(b, subwarp));
+  }
+}
+
+template <class F>
+__device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, const RowSpan& span, unsigned row_in_block, unsigned lane) {
+  constexpr auto config = F::config;
+  constexpr unsigned step_length = config.tile_nonzeros;
+  constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
+  typename EntriesOf<F, config.staging>::Type entries(args, span, row_in_block, lane);
+  const unsigned subwarp = lane / config.threads_per_row;
+  // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
+  const unsigned steps = warp_maximum<lanes_per_row(config)>((span.end - span.first + step_length - 1) / step_length);
+  unsigned start = span.first;
+  if (config.prefetch_sparse) entries.load(start);
+#pragma unroll 1
+  for (unsigned step = 0; step < steps; ++step, start += step_length) {
+    if (!config.prefetch_sparse) entries.load(start);
+    entries.publish(start);
+    if (config.prefetch_sparse) entries.load(start + step_length);
+    if (start < span.end) {
+      const unsigned own_begin = span.own_begin(start);
+      const unsigned own_end = span.own_end(start, step_length);
+      if (own_begin == 0 && own_end == step_length) add_whole(sum, entries, subwarp);
+      else add_part(sum, entries, own_begin, own_end, subwarp);
+    }
+    entries.release();
+    if constexpr (F::traits.blocked_sum)
+      if (step % steps_per_flush == steps_per_flush - 1) sum.flush();
+  }
+}
+
+template <class F>
+__device__ inline void store_row(const RowSum<F>& sum, const RowTileArgs& args, const LaneColumns<F>& columns, unsigned row, bool stores) {
+  constexpr auto config = F::config;
+  using Output = Element<F::traits.output>;
+  using Stored = Vector<typename Output::Storage, config.dense_vector>;
+  const EpilogueOp<F::traits.bias, F::traits.activation, F::traits.scale> epilogue{args.bias, args.scale};
+  const float row_bias = stores ? epilogue.row_bias(row) : 0.0F;
+  auto* const output = static_cast<typename Output::Storage*>(args.output) + row * args.output_leading;
+#pragma unroll
+  for (int c = 0; c < LaneColumns<F>::chunks; ++c) {
+    float products[config.dense_vector];
+#pragma unroll
+    for (int j = 0; j < config.dense_vector; ++j) products[j] = sum.total(c, j);
+    if (!stores || !columns.exists(c)) continue;
+    Stored stored;
+#pragma unroll
+    for (int j = 0; j < config.dense_vector; ++j) stored.at[j] = Output::from_float(epilogue(products[j], row_bias, columns.column(c) + j));
+    store_global<config.stream_output>(reinterpret_cast<Stored*>(output + columns.column(c)), stored);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr RowTileRules<F> rules;
+  const auto tile = TileIndex<F>::of_block();
+  const long long tile_column = tile.column_tile * config.tile_columns;
+  if (tile_column >= args.n) return;
+
+  const unsigned row_in_block = threadIdx.x / lanes_per_row(config);
+  const unsigned lane = threadIdx.x % lanes_per_row(config);
+  const unsigned slot = tile.row_tile * config.tile_rows + row_in_block;
+  const bool exists = slot < args.m;
+  unsigned row = slot;
+  if constexpr (config.row_swizzle)
+    if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
+
+  const LaneColumns<F> columns{tile_column + lane % config.threads_per_row * config.dense_vector, args.n};
+  RowSum<F> sum(args, columns);
+  multiply_row(sum, args, row_span<F>(args, row, exists), row_in_block, lane);
+  store_row(sum, args, columns, row, exists && lane < config.threads_per_row);
+}
+
+}  // namespace vostok

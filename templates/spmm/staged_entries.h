@@ -1,0 +1,100 @@
+// A row's entries through shared memory: the lanes of the row load different entries with vector loads and read each
+// other's, four at a time (paper, V-A and V-B).
+#pragma once
+
+#include "parts/shared.h"
+#include "spmm/row_entries.h"
+
+namespace vostok {
+
+/// One row's step. The last member spreads the rows of a warp over the banks.
+template <class F>
+struct StagedRow {
+  static constexpr bool eight_bytes = staged_offset_bytes(F::traits, F::config) == 8;
+  using StagedOffset = typename DenseOffset<eight_bytes>::Type;
+  alignas(16) float values[F::config.tile_nonzeros];
+  alignas(16) StagedOffset offsets[F::config.tile_nonzeros];
+  alignas(16) unsigned spread[4];
+};
+
+template <class F>
+struct StagedBlock {
+  StagedRow<F> rows[F::config.tile_rows];
+};
+
+template <class F>
+class StagedEntries {
+  static constexpr auto config = F::config;
+  static constexpr unsigned step_length = config.tile_nonzeros;
+  static constexpr int loads = (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
+  static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
+
+ public:
+  static constexpr int packet(int count) { return count < 4 ? count : 4; }
+
+  __device__ StagedEntries(const RowTileArgs& args, const RowSpan& span, unsigned row_in_block, unsigned lane)
+      : args_(args), span_(span), row_(dynamic_shared<StagedBlock<F>>().rows[row_in_block]), lane_(lane) {}
+
+  /// Starts loading the step at `step_start`.
+  __device__ void load(unsigned step_start) {
+#pragma unroll
+    for (int i = 0; i < loads; ++i) packets_[i] = load_packet<F>(args_, step_start + slot(i), slot(i) < step_length ? span_.end : 0);
+  }
+
+  /// Makes the loaded step readable by the row's lanes. Entries of other rows become zeros.
+  __device__ void publish(unsigned step_start) {
+    using Element = Element<F::traits.element>;
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      if (slot(i) >= step_length) break;
+      Vector<float, config.sparse_vector> values;
+      Vector<typename StagedRow<F>::StagedOffset, config.sparse_vector> offsets;
+#pragma unroll
+      for (int j = 0; j < config.sparse_vector; ++j) {
+        const bool own = span_.holds(step_start + slot(i) + j);
+        values.at[j] = own ? Element::to_float(packets_[i].values.at[j]) : 0.0F;
+        offsets.at[j] = own ? stage_offset(packets_[i].columns.at[j]) : 0;
+      }
+      *reinterpret_cast<decltype(values)*>(&row_.values[slot(i)]) = values;
+      *reinterpret_cast<decltype(offsets)*>(&row_.offsets[slot(i)]) = offsets;
+    }
+    __syncwarp();
+  }
+
+  /// Every lane has read the step.
+  __device__ void release() { __syncwarp(); }
+
+  template <int count>
+  __device__ Batch<F, count> read(unsigned batch, unsigned subwarp) const {
+    constexpr int width = packet(count);
+    Batch<F, count> entries;
+#pragma unroll
+    for (int i = 0; i < count; i += width) {
+      const unsigned position = position_in_step<count, width, config.row_split>(batch, i, subwarp);
+      const auto values = *reinterpret_cast<const Vector<float, width>*>(&row_.values[position]);
+      const auto offsets = *reinterpret_cast<const Vector<typename StagedRow<F>::StagedOffset, width>*>(&row_.offsets[position]);
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        entries.values[i + j] = values.at[j];
+        entries.offsets[i + j] = dense_offset(offsets.at[j]);
+      }
+    }
+    return entries;
+  }
+
+ private:
+  __device__ unsigned slot(int i) const { return (i * lanes_per_row(config) + lane_) * config.sparse_vector; }
+  __device__ Offset<F> row_bytes() const { return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element); }
+  __device__ auto stage_offset(Offset<F> column) const {
+    return static_cast<typename StagedRow<F>::StagedOffset>(config.prescale_indices ? column * row_bytes() : column);
+  }
+  __device__ Offset<F> dense_offset(Offset<F> staged) const { return config.prescale_indices ? staged : staged * row_bytes(); }
+
+  const RowTileArgs& args_;
+  const RowSpan& span_;
+  StagedRow<F>& row_;
+  unsigned lane_;
+  Packet<F> packets_[loads];
+};
+
+}  // namespace vostok
