@@ -67,6 +67,7 @@ struct PlanOptions {
 /// What this context did so far.
 struct Counters {
   std::int64_t kernels_compiled = 0;
+  std::int64_t compile_us = 0;            ///< in the compiler, summed over the threads that compiled
   std::int64_t code_hits = 0;             ///< kernels found in a code layer
   std::int64_t tuning_hits = 0;           ///< decisions found in a tuning layer
   std::int64_t tuning_misses = 0;

@@ -10,6 +10,7 @@ namespace vostok::plan {
 
 struct AtomicCounters {
   std::atomic<std::int64_t> kernels_compiled = 0;
+  std::atomic<std::int64_t> compile_us = 0;
   std::atomic<std::int64_t> code_hits = 0;
   std::atomic<std::int64_t> tuning_hits = 0;
   std::atomic<std::int64_t> tuning_misses = 0;
@@ -19,6 +20,7 @@ struct AtomicCounters {
 
   Counters read() const {
     return {.kernels_compiled = kernels_compiled,
+            .compile_us = compile_us,
             .code_hits = code_hits,
             .tuning_hits = tuning_hits,
             .tuning_misses = tuning_misses,

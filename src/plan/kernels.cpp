@@ -1,5 +1,7 @@
 #include "plan/kernels.hpp"
 
+#include <chrono>
+
 #include "base/digest.hpp"
 #include "base/text.hpp"
 
@@ -31,7 +33,10 @@ device::Image Kernels::compile(const codegen::KernelRequest& request, const std:
   if (session_->compile() == CompilePolicy::never)
     fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never", request.expression);
   const device::Device& device = session_->device();
+  const auto start = std::chrono::steady_clock::now();
   const device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));
+  const auto spent = std::chrono::steady_clock::now() - start;
+  session_->counters().compile_us += std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
   ++session_->counters().kernels_compiled;
   session_->code().put({.key = key,
                         .family = request.family,

@@ -16,7 +16,6 @@ namespace vostok::tune {
 namespace {
 
 constexpr std::int64_t guard_elements = 1024;  ///< on either side; keeps the output 4096-byte aligned
-constexpr float host_scale = 0.75F;            ///< where the epilogue has one
 /// Multiply-adds that a reference may cost; beyond, a sample of columns is compared.
 constexpr std::int64_t most_reference_work = 4'000'000'000;
 constexpr int poison_byte = 0xFF;              ///< every float of it is a NaN
@@ -70,7 +69,7 @@ void fill_uniform(float* data, std::int64_t count, std::uint64_t seed) {
   }
 }
 
-SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed)
+SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale)
     : device_(device),
       problem_(problem),
       matrix_(std::move(matrix)),

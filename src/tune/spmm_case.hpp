@@ -25,8 +25,9 @@ struct Check {
 class SpmmCase {
  public:
   /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set.
-  /// The matrix's own values are used where it has them. Errors: out_of_memory.
-  SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed);
+  /// The matrix's own values are used where it has them. `host_scale` is passed where the
+  /// epilogue's scale is `host`. Errors: out_of_memory.
+  SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
   /// Operands for `execute`; no workspace.
   const SpmmArguments& arguments() const { return arguments_; }
