@@ -9,6 +9,7 @@ namespace {
 
 constexpr double logarithmic_from = 50;  // largest over smallest value
 constexpr int linear_bins = 15;
+constexpr int fewest_bins = 8;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -35,14 +36,21 @@ void set_logarithmic_axis(Histogram& histogram, const Range& range) {
   for (int i = first; i <= last; i += tick_step) histogram.ticks.push_back(std::ldexp(1.0, i));
 }
 
+/// Bins of a round width; a few equal values get empty bins beside them, as far as the axis goes.
 void set_linear_axis(Histogram& histogram, const std::vector<double>& values, double most) {
   const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
-  const double step = round_step(std::max(*largest - *smallest, *largest / 100), linear_bins);
-  const double first = std::floor(*smallest / step);
-  const double last = std::max(std::min(std::floor(*largest / step) + 1, std::ceil(most / step)), first + 1);
+  const double step = round_step(std::max(*largest - *smallest, *largest / 4), linear_bins);
+  const double end = std::ceil(most / step);
+  double first = std::floor(*smallest / step);
+  double last = std::max(std::min(std::floor(*largest / step) + 1, end), first + 1);
+  while (last - first < fewest_bins && (first > 0 || last < end)) {
+    if (first > 0) --first;
+    if (last < end) ++last;
+  }
   for (double i = first; i <= last; ++i) histogram.edges.push_back(i * step);
   const double tick_step = round_step((last - first) * step, 4);
-  for (double i = std::ceil(first * step / tick_step - 1e-9); i * tick_step <= (last + 1e-9) * step; ++i) histogram.ticks.push_back(i * tick_step);
+  const double first_tick = std::ceil(first * step / tick_step - 1e-9) + 0.0;  // not -0
+  for (double i = first_tick; i * tick_step <= (last + 1e-9) * step; ++i) histogram.ticks.push_back(i * tick_step);
 }
 
 }  // namespace

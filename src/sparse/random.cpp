@@ -11,9 +11,7 @@ std::uint64_t Random::bits() {
   return mixed ^ (mixed >> 31);
 }
 
-double Random::uniform() {
-  return static_cast<double>(bits() >> 11) * 0x1p-53;
-}
+double Random::uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
 double Random::normal() {
   // Twelve 32-bit uniforms: the sum is exact and its deviation is 2^32, so that no rounding depends on the machine.

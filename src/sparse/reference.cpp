@@ -93,9 +93,7 @@ double activated(double x, Activation activation) {
   fail(ErrorCode::internal, "cannot apply activation {}: it has no reference", static_cast<int>(activation));
 }
 
-bool same_non_finite(float y, float expected) {
-  return y == expected || (std::isnan(y) && std::isnan(expected));
-}
+bool same_non_finite(float y, float expected) { return y == expected || (std::isnan(y) && std::isnan(expected)); }
 
 }  // namespace
 
@@ -153,8 +151,6 @@ double relative_error(std::span<const float> y, std::int64_t leading, std::span<
   return squares == 0 ? std::sqrt(differences) : std::sqrt(differences / squares);  // differences are y's own where r is zero
 }
 
-double spmm_tolerance(std::int64_t longest_row) {
-  return 4e-8 * std::sqrt(static_cast<double>(longest_row)) + 1e-7;
-}
+double spmm_tolerance(std::int64_t longest_row) { return 4e-8 * std::sqrt(static_cast<double>(longest_row)) + 1e-7; }
 
 }  // namespace vostok::sparse

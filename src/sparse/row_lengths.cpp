@@ -19,9 +19,7 @@ Lengths scaled(const std::vector<double>& weights, double scale, std::int64_t co
   return lengths;
 }
 
-std::int64_t sum(const Lengths& lengths) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-}
+std::int64_t sum(const Lengths& lengths) { return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}); }
 
 /// The lengths proportional to the weights whose sum is the largest that does not pass `total`.
 Lengths scaled_to_total(const std::vector<double>& weights, std::int64_t cols, std::int64_t total) {

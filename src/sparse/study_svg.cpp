@@ -20,7 +20,7 @@ constexpr double plot_bottom = plot_top + plot_height;
 constexpr const char* style =
     "text{font-family:Helvetica,Arial,sans-serif;font-size:12px;fill:#222}"
     ".title{font-size:15px;font-weight:bold}.axis{stroke:#222;stroke-width:1}.grid{stroke:#ddd;stroke-width:1}"
-    ".bar{fill:#3b6ea5;stroke:#fff;stroke-width:.6}.median{stroke:#b4431f;stroke-width:1.5;stroke-dasharray:5 3}"
+    ".bar{fill:#86aed6;stroke:#fff;stroke-width:.6}.median{stroke:#b4431f;stroke-width:1.5;stroke-dasharray:5 3}"
     ".marked{fill:#b4431f;stroke:#fff;stroke-width:3px;paint-order:stroke}.middle{text-anchor:middle}.end{text-anchor:end}";
 
 struct Panel {

@@ -11,9 +11,7 @@
 namespace vostok::sparse {
 namespace {
 
-bool is_blank(char character) {
-  return character == ' ' || character == '\t' || character == '\r';
-}
+bool is_blank(char character) { return character == ' ' || character == '\t' || character == '\r'; }
 
 }  // namespace
 
@@ -36,9 +34,7 @@ std::string read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-void Scanner::refuse(const std::string& reason) const {
-  fail(ErrorCode::invalid_topology, "cannot read {}: line {}: {}", file_, line_, reason);
-}
+void Scanner::refuse(const std::string& reason) const { fail(ErrorCode::invalid_topology, "cannot read {}: line {}: {}", file_, line_, reason); }
 
 void Scanner::skip_blanks() {
   while (position_ < text_.size() && is_blank(text_[position_])) ++position_;
@@ -103,9 +99,7 @@ Number Scanner::parse(const char* what, std::int64_t index) {
                      error == std::errc::result_out_of_range ? ", which is too large" : ""));
 }
 
-std::int64_t Scanner::integer(const char* what, std::int64_t index) {
-  return parse<std::int64_t>(what, index);
-}
+std::int64_t Scanner::integer(const char* what, std::int64_t index) { return parse<std::int64_t>(what, index); }
 
 double Scanner::number(const char* what, std::int64_t index) {
   skip('+');  // other writers' sign, which from_chars does not know

@@ -11,9 +11,7 @@ using namespace vostok::sparse;
 
 namespace {
 
-TopologyStatistics statistics_of(const Csr& csr) {
-  return statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices);
-}
+TopologyStatistics statistics_of(const Csr& csr) { return statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
 
 void check_invalid(const Csr& csr, const std::vector<std::string>& parts) {
   testing::check_refused(ErrorCode::invalid_topology, parts, [&] { validate(csr.rows, csr.cols, csr.row_offsets, csr.column_indices, "the mask"); });

@@ -24,9 +24,7 @@ std::int64_t expected_nonzeros(std::int64_t rows, std::int64_t cols, double spar
   return std::llround(static_cast<double>(rows) * static_cast<double>(cols) * (1 - sparsity));
 }
 
-std::uint64_t fold(std::uint64_t hash, std::uint64_t value) {
-  return (hash ^ value) * 0x100000001b3U;
-}
+std::uint64_t fold(std::uint64_t hash, std::uint64_t value) { return (hash ^ value) * 0x100000001b3U; }
 
 std::uint64_t hash_of(const Csr& csr) {
   std::uint64_t hash = 0xcbf29ce484222325U;

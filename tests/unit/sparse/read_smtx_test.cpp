@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "sparse/generate.hpp"
 #include "sparse/read.hpp"
 #include "sparse/write.hpp"
@@ -48,9 +46,7 @@ TEST_CASE("an smtx file without nonzeros may leave its index line out") {
   }
 }
 
-TEST_CASE("an empty smtx file is refused") {
-  check_malformed("", {"line 1", "the number of rows", "the end of the file"});
-}
+TEST_CASE("an empty smtx file is refused") { check_malformed("", {"line 1", "the number of rows", "the end of the file"}); }
 
 TEST_CASE("a truncated smtx file is refused with what is missing, wherever it ends") {
   check_malformed("3, 4", {"line 1", "the number of nonzeros", "end of the file"});

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cmath>
+#include <sstream>
 
 #include "sparse/histogram.hpp"
 #include "sparse/read.hpp"
@@ -85,9 +87,13 @@ TEST_CASE("a wide histogram is logarithmic and reports the zeros that it leaves 
 }
 
 TEST_CASE("a histogram of equal values, of zeros and of nothing is legal") {
-  CHECK(histogram_of({3, 3, 3}, 100).counts.size() >= 1);
+  const Histogram equal = histogram_of({3, 3, 3}, 100);
+  CHECK(equal.counts.size() >= 8);
+  CHECK(std::count(equal.counts.begin(), equal.counts.end(), 3) == 1);
   const Histogram zeros = histogram_of({0, 0}, 100);
-  CHECK(zeros.counts == std::vector<std::int64_t>{2});
+  CHECK(zeros.edges.front() == 0);
+  CHECK(zeros.counts.front() == 2);
+  CHECK_FALSE(std::signbit(zeros.ticks.front()));
   CHECK(histogram_of({}, 100).counts.empty());
 }
 
@@ -124,8 +130,4 @@ TEST_CASE("the study of the real matrices draws every one of them") {
   const std::string svg = study_svg(entries);
   CHECK(count(svg, "class=\"median\"") == 3);
   CHECK(svg.find("nan") == std::string::npos);
-  if (const auto folder = environment("VOSTOK_TEST_OUTPUT")) {
-    std::ofstream(*folder + "/study.svg") << svg;
-    std::ofstream(*folder + "/study.txt") << study_text(entries);
-  }
 }
