@@ -13,12 +13,9 @@ std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) {
     for (const char byte : line) {
-      if (byte == '\\')
-        text += "\\\\";
-      else if (byte == '\n')
-        text += "\\n";
-      else
-        text += byte;
+      if (byte == '\\') text += "\\\\";
+      else if (byte == '\n') text += "\\n";
+      else text += byte;
     }
     text += '\n';
   }
@@ -104,9 +101,7 @@ void store_code(Connection& connection, const plan::CodeEntry& entry, const devi
   evict(connection, entry.key, max_bytes);
 }
 
-void remove_code(Connection& connection, const std::string& key) {
-  connection.run("DELETE FROM code WHERE key = ?", key);
-}
+void remove_code(Connection& connection, const std::string& key) { connection.run("DELETE FROM code WHERE key = ?", key); }
 
 void touch_code(Connection& connection, const std::string& key, std::int64_t now) {
   connection.run("UPDATE code SET last_use = ? WHERE key = ? AND last_use < ?", now, key, now);

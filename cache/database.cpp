@@ -47,10 +47,8 @@ std::string file_of(sqlite3* database) {
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char byte : path) {
-    if (byte == '%' || byte == '?' || byte == '#')
-      uri += fmt::format("%{:02X}", static_cast<unsigned>(byte));
-    else
-      uri += byte;
+    if (byte == '%' || byte == '?' || byte == '#') uri += fmt::format("%{:02X}", static_cast<unsigned>(byte));
+    else uri += byte;
   }
   return uri + "?mode=ro&immutable=1";
 }
@@ -93,13 +91,9 @@ void Statement::check(int result) const {
   if (result != SQLITE_OK) fail();
 }
 
-void Statement::bind(int position, std::int64_t value) {
-  check(sqlite3_bind_int64(prepared_.get(), position, value));
-}
+void Statement::bind(int position, std::int64_t value) { check(sqlite3_bind_int64(prepared_.get(), position, value)); }
 
-void Statement::bind(int position, double value) {
-  check(sqlite3_bind_double(prepared_.get(), position, value));
-}
+void Statement::bind(int position, double value) { check(sqlite3_bind_double(prepared_.get(), position, value)); }
 
 void Statement::bind(int position, std::string_view text) {
   check(sqlite3_bind_text64(prepared_.get(), position, text.data() != nullptr ? text.data() : "", text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
@@ -110,10 +104,8 @@ void Statement::bind(int position, Blob value) {
 }
 
 void Statement::bind(int position, const std::optional<double>& value) {
-  if (value)
-    bind(position, *value);
-  else
-    check(sqlite3_bind_null(prepared_.get(), position));
+  if (value) bind(position, *value);
+  else check(sqlite3_bind_null(prepared_.get(), position));
 }
 
 bool Statement::step() {
@@ -123,13 +115,9 @@ bool Statement::step() {
   return false;
 }
 
-std::int64_t Statement::integer(int column) const {
-  return sqlite3_column_int64(prepared_.get(), column);
-}
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(prepared_.get(), column); }
 
-double Statement::real(int column) const {
-  return sqlite3_column_double(prepared_.get(), column);
-}
+double Statement::real(int column) const { return sqlite3_column_double(prepared_.get(), column); }
 
 std::optional<double> Statement::optional_real(int column) const {
   if (sqlite3_column_type(prepared_.get(), column) == SQLITE_NULL) return std::nullopt;
@@ -142,13 +130,9 @@ std::string Statement::text(int column) const {
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(prepared_.get(), column))};
 }
 
-void Connection::Close::operator()(sqlite3* database) const noexcept {
-  sqlite3_close(database);
-}
+void Connection::Close::operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
 
-void Connection::Finalize::operator()(sqlite3_stmt* statement) const noexcept {
-  sqlite3_finalize(statement);
-}
+void Connection::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 
 Connection::Connection(const std::filesystem::path& path, Access access, int lock_timeout_ms)
     : patience_(std::make_unique<Patience>(lock_timeout_ms)) {
@@ -187,13 +171,9 @@ sqlite3_stmt* Connection::prepare(std::string_view sql) {
   return prepared;
 }
 
-std::int64_t Connection::last_row() const {
-  return sqlite3_last_insert_rowid(database_.get());
-}
+std::int64_t Connection::last_row() const { return sqlite3_last_insert_rowid(database_.get()); }
 
-std::int64_t Connection::changed_rows() const {
-  return sqlite3_changes64(database_.get());
-}
+std::int64_t Connection::changed_rows() const { return sqlite3_changes64(database_.get()); }
 
 Transaction::Transaction(Connection& connection, Lock lock) : connection_(connection) {
   connection_.execute(lock == Lock::immediate ? "BEGIN IMMEDIATE" : "BEGIN");

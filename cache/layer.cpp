@@ -60,13 +60,9 @@ std::int64_t Layer::bytes() const {
   return facts ? facts->bytes : 0;
 }
 
-bool Layer::read(const std::function<void(Connection&)>& work) {
-  return attempt(Use::read, work);
-}
+bool Layer::read(const std::function<void(Connection&)>& work) { return attempt(Use::read, work); }
 
-bool Layer::write(const std::function<void(Connection&)>& work) {
-  return attempt(Use::write, work);
-}
+bool Layer::write(const std::function<void(Connection&)>& work) { return attempt(Use::write, work); }
 
 bool Layer::attempt(Use use, const std::function<void(Connection&)>& work) {
   constexpr int attempts = 2;  // the second in a new file, where the first was malformed

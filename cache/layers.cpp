@@ -23,8 +23,7 @@ std::vector<LayerState> Layers::states() {
     layer.read([&](Connection& connection) {
       if (file.content == Content::tuning)
         state.tuning_rows = connection.number("SELECT (SELECT count(*) FROM winner) + (SELECT count(*) FROM trial)");
-      else
-        state.code_rows = connection.number("SELECT count(*) FROM code");
+      else state.code_rows = connection.number("SELECT count(*) FROM code");
     });
     state.state = layer.state();
     state.bytes = layer.bytes();
@@ -33,8 +32,6 @@ std::vector<LayerState> Layers::states() {
   return states;
 }
 
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+std::int64_t unix_now() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace vostok::cache

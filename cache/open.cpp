@@ -34,8 +34,7 @@ void add_user(Places& places, const CacheOptions& options, const Reporter& repor
   if (!verdict.reason.empty()) reporter.degraded(verdict.reason + "; new results are kept in memory only");
   if (verdict.use == FolderUse::none)
     places.without_files.push_back({.kind = name(LayerKind::user), .path = location.folder->string(), .state = verdict.reason});
-  else
-    add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write, options.lock_timeout_ms);
+  else add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write, options.lock_timeout_ms);
 }
 
 /// A folder with either file in it, or one file of either content.

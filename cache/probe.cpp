@@ -28,8 +28,6 @@ std::int64_t Probe::filesystem_type(const std::filesystem::path& path) const {
   return ::statfs(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.f_type) : 0;
 }
 
-unsigned Probe::user() const {
-  return ::geteuid();
-}
+unsigned Probe::user() const { return ::geteuid(); }
 
 }  // namespace vostok::cache

@@ -66,9 +66,7 @@ CREATE TABLE code(
 CREATE INDEX code_by_use ON code(last_use, key);
 )";
 
-std::int64_t application_id(Content content) {
-  return content == Content::tuning ? tuning_id : code_id;
-}
+std::int64_t application_id(Content content) { return content == Content::tuning ? tuning_id : code_id; }
 
 /// Whether the file is ours and of this version; false where it is still empty.
 bool is_made(Connection& connection, Content content) {
@@ -84,9 +82,7 @@ bool is_made(Connection& connection, Content content) {
 
 }  // namespace
 
-const char* file_name(Content content) {
-  return content == Content::tuning ? "tuning.db" : "code.db";
-}
+const char* file_name(Content content) { return content == Content::tuning ? "tuning.db" : "code.db"; }
 
 std::optional<Content> content_of(Connection& connection) {
   const std::int64_t id = connection.number("PRAGMA application_id");
