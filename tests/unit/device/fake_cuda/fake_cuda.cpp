@@ -1,0 +1,287 @@
+// A CUDA driver over host memory. Streams finish at once unless they are stalled, kernels do nothing but are recorded,
+// and every call can be told to fail. FAKE_CUDA_OLD leaves out what drivers before CUDA 12 lack.
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+#include "unit/device/fake_cuda/fake_state.hpp"
+
+using namespace vostok::fake;
+
+namespace {
+
+Result allocate(DevicePointer* pointer, std::size_t bytes) {
+  if (bytes == 0 || pointer == nullptr) return Result::invalid_value;
+  if (bytes > memory_limit) return Result::out_of_memory;
+  void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  state().memory.insert(memory);
+  ++state().live["memory"];
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  return Result::success;
+}
+
+Result release(DevicePointer pointer) {
+  void* const memory = reinterpret_cast<void*>(pointer);
+  if (state().memory.erase(memory) == 0) return Result::invalid_value;
+  --state().live["memory"];
+  std::free(memory);
+  return Result::success;
+}
+
+/// An image reads "FAKE <symbol> <argument bytes>".
+bool parse(const void* image, CUlib_st& code) {
+  std::istringstream text(static_cast<const char*>(image));
+  std::string magic;
+  return static_cast<bool>(text >> magic >> code.image >> code.function.argument_bytes) && magic == "FAKE";
+}
+
+template <class Code>
+Result load(Code** handle, const void* image, const JitOption* options, void** values, unsigned count) {
+  Code code{};
+  if (!parse(image, code)) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == JitOption::error_log_buffer) std::strcpy(static_cast<char*>(values[i]), "the fake knows no such image");
+    }
+    return Result::invalid_image;
+  }
+  *handle = make("code", code);
+  return Result::success;
+}
+
+}  // namespace
+
+extern "C" {
+
+Result cuInit(unsigned) {
+  return run({"cuInit"}, [] { return Result::success; });
+}
+Result cuDriverGetVersion(int* version) {
+  return run({"cuDriverGetVersion"}, [&] { return *version = state().settings["version"], Result::success; });
+}
+Result cuGetErrorName(Result code, const char** text) {
+  *text = code == Result::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : code == Result::invalid_image ? "CUDA_ERROR_INVALID_IMAGE" : nullptr;
+  return *text == nullptr ? Result::invalid_value : Result::success;
+}
+Result cuGetErrorString(Result code, const char** text) {
+  *text = code == Result::out_of_memory ? "out of memory" : code == Result::invalid_image ? "device kernel image is invalid" : nullptr;
+  return *text == nullptr ? Result::invalid_value : Result::success;
+}
+
+Result cuDeviceGetCount(int* count) {
+  return run({"cuDeviceGetCount"}, [&] { return *count = state().settings["devices"], Result::success; });
+}
+Result cuDeviceGet(DeviceHandle* device, int ordinal) {
+  return run({"cuDeviceGet"}, [&] { return *device = ordinal, Result::success; });
+}
+Result cuDeviceGetName(char* name, int, DeviceHandle) {
+  return run({"cuDeviceGetName"}, [&] { return std::strcpy(name, "Fake GPU"), Result::success; });
+}
+Result cuDeviceGetUuid(Uuid* uuid, DeviceHandle) {
+  return run({"cuDeviceGetUuid"}, [&] {
+    for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<char>(i);
+    uuid->bytes[0] = static_cast<char>(state().settings["uuid_first_byte"]);
+    return Result::success;
+  });
+}
+Result cuDeviceGetPCIBusId(char* text, int, DeviceHandle) {
+  return run({"cuDeviceGetPCIBusId"}, [&] { return std::strcpy(text, "0000:01:00.0"), Result::success; });
+}
+Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
+  return run({"cuDeviceTotalMem_v2"}, [&] { return *bytes = memory_limit, Result::success; });
+}
+Result cuDeviceGetAttribute(int* value, DeviceAttribute which, DeviceHandle) {
+  return run({"cuDeviceGetAttribute"}, [&] {
+    switch (which) {
+      case DeviceAttribute::clock_khz: *value = 1'980'000; break;
+      case DeviceAttribute::multiprocessors: *value = 132; break;
+      case DeviceAttribute::memory_clock_khz: *value = 3'201'000; break;
+      case DeviceAttribute::memory_bus_bits: *value = 6144; break;
+      case DeviceAttribute::l2_bytes: *value = 60 << 20; break;
+      case DeviceAttribute::threads_per_multiprocessor: *value = 2048; break;
+      case DeviceAttribute::capability_major: *value = state().settings["capability_major"]; break;
+      case DeviceAttribute::capability_minor: *value = state().settings["capability_minor"]; break;
+      case DeviceAttribute::shared_bytes_per_multiprocessor: *value = 233'472; break;
+      case DeviceAttribute::registers_per_multiprocessor: *value = 65'536; break;
+      case DeviceAttribute::shared_bytes_per_block_opt_in: *value = 232'448; break;
+      case DeviceAttribute::memory_pools_supported: *value = state().settings["pools"]; break;
+    }
+    return Result::success;
+  });
+}
+
+Result cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
+  return run({"cuDevicePrimaryCtxRetain"}, [&] { return ++state().live["context"], *context = &state().primary, Result::success; });
+}
+Result cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
+  return run({"cuDevicePrimaryCtxRelease_v2"}, [] { return drop("context"); });
+}
+Result cuCtxGetCurrent(ContextHandle* context) {
+  return run({"cuCtxGetCurrent"}, [&] { return *context = current, Result::success; });
+}
+Result cuCtxSetCurrent(ContextHandle context) {
+  return run({"cuCtxSetCurrent"}, [&] { return current = context, Result::success; });
+}
+Result cuCtxGetDevice(DeviceHandle* device) {
+  return run({"cuCtxGetDevice", true}, [&] { return *device = current->device, Result::success; });
+}
+Result cuThreadExchangeStreamCaptureMode(CaptureMode* wanted) {
+  return run({"cuThreadExchangeStreamCaptureMode"}, [&] { return std::swap(mode, *wanted), Result::success; });
+}
+
+Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
+  return run({"cuStreamCreate", true, true}, [&] {
+    if (flags != stream_non_blocking) return Result::invalid_value;  // the library makes no other
+    *stream = make("stream", CUstream_st{.name = "own" + std::to_string(++state().streams_made)});
+    return Result::success;
+  });
+}
+Result cuStreamDestroy_v2(StreamHandle) {
+  return run({"cuStreamDestroy_v2", false, false}, [] { return drop("stream"); });
+}
+Result cuStreamSynchronize(StreamHandle stream) {
+  return run({"cuStreamSynchronize", true, true, &stream_of(stream)}, [&] {
+    stream_of(stream).stalled = false;  // the host has waited for the work to end
+    return stream_of(stream).capture == CaptureStatus::none ? Result::success : Result::capture_unsupported;
+  });
+}
+Result cuStreamWaitEvent(StreamHandle stream, EventHandle, unsigned) {
+  return run({"cuStreamWaitEvent", true, false, &stream_of(stream)}, [] { return Result::success; });
+}
+Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
+  return run({"cuStreamIsCapturing", true, false, &stream_of(stream)}, [&] { return *status = stream_of(stream).capture, Result::success; });
+}
+Result cuStreamBeginCapture_v2(StreamHandle stream, CaptureMode wanted) {
+  return run({"cuStreamBeginCapture_v2", true, false, &stream_of(stream)}, [&] {
+    if (wanted == CaptureMode::global) return Result::invalid_value;  // would forbid calls of other threads
+    stream->capture = CaptureStatus::active;
+    return Result::success;
+  });
+}
+Result cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
+  return run({"cuStreamEndCapture", true, false, &stream_of(stream)}, [&] {
+    stream->capture = CaptureStatus::none;
+    *graph = make<CUgraph_st>("graph");
+    return Result::success;
+  });
+}
+
+Result cuGraphDestroy(GraphHandle) {
+  return run({"cuGraphDestroy"}, [] { return drop("graph"); });
+}
+Result cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle, unsigned long long) {
+  return run({"cuGraphInstantiateWithFlags", true, true}, [&] { return *exec = make<CUgraphExec_st>("graph"), Result::success; });
+}
+Result cuGraphExecDestroy(GraphExecHandle) {
+  return run({"cuGraphExecDestroy"}, [] { return drop("graph"); });
+}
+Result cuGraphUpload(GraphExecHandle, StreamHandle stream) {
+  return run({"cuGraphUpload", true, false, &stream_of(stream)}, [] { return Result::success; });
+}
+Result cuGraphLaunch(GraphExecHandle, StreamHandle stream) {
+  return run({"cuGraphLaunch", true, false, &stream_of(stream)}, [] { return Result::success; });
+}
+
+Result cuEventCreate(EventHandle* event, unsigned) {
+  return run({"cuEventCreate", true}, [&] { return *event = make<CUevent_st>("event"), Result::success; });
+}
+Result cuEventDestroy_v2(EventHandle) {
+  return run({"cuEventDestroy_v2"}, [] { return drop("event"); });
+}
+Result cuEventRecord(EventHandle event, StreamHandle stream) {
+  return run({"cuEventRecord", true, false, &stream_of(stream)}, [&] { return event->pending_on = &stream_of(stream), Result::success; });
+}
+Result cuEventQuery(EventHandle event) {
+  return run({"cuEventQuery", true, true}, [&] { return event->pending_on->stalled ? Result::not_ready : Result::success; });
+}
+Result cuEventSynchronize(EventHandle event) {
+  return run({"cuEventSynchronize", true, true}, [&] { return event->pending_on->stalled = false, Result::success; });
+}
+Result cuEventElapsedTime(float* milliseconds, EventHandle, EventHandle) {
+  return run({"cuEventElapsedTime", true}, [&] { return *milliseconds = 0.25F, Result::success; });
+}
+
+Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
+  return run({"cuMemAlloc_v2", true, true}, [&] { return allocate(pointer, bytes); });
+}
+Result cuMemFree_v2(DevicePointer pointer) {
+  return run({"cuMemFree_v2", true, true}, [&] { return release(pointer); });
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, StreamHandle stream) {
+  return run({"cuMemcpyHtoDAsync_v2", true, false, &stream_of(stream)},
+             [&] { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), Result::success; });
+}
+Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, StreamHandle stream) {
+  return run({"cuMemcpyDtoHAsync_v2", true, false, &stream_of(stream)},
+             [&] { return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), Result::success; });
+}
+Result cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t bytes, StreamHandle stream) {
+  return run({"cuMemsetD8Async", true, false, &stream_of(stream)},
+             [&] { return std::memset(reinterpret_cast<void*>(to), value, bytes), Result::success; });
+}
+Result cuPointerGetAttribute(void* data, PointerAttribute, DevicePointer pointer) {
+  return run({"cuPointerGetAttribute", true}, [&] {
+    if (!state().memory.contains(reinterpret_cast<void*>(pointer))) return Result::invalid_value;
+    return *static_cast<MemoryType*>(data) = MemoryType::device, Result::success;
+  });
+}
+
+Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, JitOption* options, void** values) {
+  return run({"cuModuleLoadDataEx", true, true}, [&] { return load(module, image, options, values, count); });
+}
+Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
+  return run({"cuModuleGetFunction", true, true},
+             [&] { return *function = &module->function, module->image == name ? Result::success : Result::not_found; });
+}
+Result cuModuleUnload(ModuleHandle) {
+  return run({"cuModuleUnload", true, true}, [] { return drop("code"); });
+}
+Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int value) {
+  return run({"cuFuncSetAttribute", true}, [&] { return value > 232'448 ? Result::invalid_value : Result::success; });
+}
+Result cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle, void** parameters, void**) {
+  return run({"cuLaunchKernelEx", true, false, &stream_of(config->stream)}, [&] {
+    vostok::fake::Launch& launch = state().last_launch;
+    launch = {.config = *config, .attribute = {}, .context = current, .first_argument = 0};
+    if (config->attribute_count == 1) launch.attribute = config->attributes[0];
+    std::memcpy(&launch.first_argument, parameters[0], sizeof(int));
+    return Result::success;
+  });
+}
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
+  return run({"cuOccupancyMaxActiveBlocksPerMultiprocessor", true, true}, [&] { return *blocks = 2048 / threads, Result::success; });
+}
+
+#ifndef FAKE_CUDA_OLD
+Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle device) { return cuDeviceGetUuid(uuid, device); }
+Result cuMemAllocAsync(DevicePointer* pointer, std::size_t bytes, StreamHandle stream) {
+  return run({"cuMemAllocAsync", true, false, &stream_of(stream)}, [&] { return allocate(pointer, bytes); });
+}
+Result cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
+  return run({"cuMemFreeAsync", true, false, &stream_of(stream)}, [&] { return release(pointer); });
+}
+Result cuLibraryLoadData(LibraryHandle* library, const void* image, JitOption* options, void** values, unsigned count, LibraryOption*, void**,
+                         unsigned) {
+  return run({"cuLibraryLoadData", false, true}, [&] { return load(library, image, options, values, count); });
+}
+Result cuLibraryGetKernel(KernelHandle* kernel, LibraryHandle library, const char* name) {
+  return run({"cuLibraryGetKernel"}, [&] {
+    *kernel = &library->function;
+    return library->image == name ? Result::success : Result::not_found;
+  });
+}
+Result cuLibraryUnload(LibraryHandle) {
+  return run({"cuLibraryUnload", false, true}, [] { return drop("code"); });
+}
+Result cuKernelGetFunction(FunctionHandle* function, KernelHandle kernel) {
+  return run({"cuKernelGetFunction", true, true}, [&] { return *function = kernel, Result::success; });
+}
+Result cuFuncLoad(FunctionHandle) {
+  return run({"cuFuncLoad", true, true}, [] { return Result::success; });
+}
+Result cuFuncGetParamInfo(FunctionHandle function, std::size_t, std::size_t* offset, std::size_t* bytes) {
+  return run({"cuFuncGetParamInfo", true}, [&] { return *offset = 0, *bytes = function->argument_bytes, Result::success; });
+}
+#endif
+
+}  // extern "C"

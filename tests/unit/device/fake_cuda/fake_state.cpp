@@ -1,0 +1,92 @@
+#include "unit/device/fake_cuda/fake_state.hpp"
+
+#include <cstdlib>
+
+namespace vostok::fake {
+
+thread_local CUctx_st* current = nullptr;
+thread_local CaptureMode mode = CaptureMode::global;
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+namespace {
+
+constexpr auto invalid_context = static_cast<Result>(201);
+
+void reset() {
+  State& fake = state();
+  fake.failures.clear();
+  fake.calls.clear();
+  fake.log.clear();
+  fake.live.clear();
+  for (void* memory : fake.memory) std::free(memory);
+  fake.memory.clear();
+  fake.user_streams.clear();
+  fake.handles.clear();
+  fake.streams_made = 0;
+  fake.legacy = {.name = "legacy"};
+  fake.global_capture = false;
+  fake.last_launch = {};
+  fake.settings = {{"devices", 1}, {"capability_major", 9}, {"capability_minor", 0}, {"pools", 1}, {"version", 13000}, {"uuid_first_byte", 0xab}};
+  current = nullptr;
+  mode = CaptureMode::global;
+}
+
+}  // namespace
+
+CUstream_st& stream_of(CUstream_st* stream) { return stream == nullptr ? state().legacy : *stream; }
+
+Result drop(const char* what) {
+  --state().live[what];
+  return Result::success;
+}
+
+Result run(const Call& call, const std::function<Result()>& body) {
+  State& fake = state();
+  const std::lock_guard lock(fake.mutex);
+  ++fake.calls[call.name];
+  fake.log += call.name;
+  if (call.stream != nullptr) fake.log += " " + call.stream->name;
+  fake.log += '\n';
+  Failure& failure = fake.failures[call.name];
+  if (failure.after > 0) {
+    --failure.after;
+  } else if (failure.times > 0) {
+    --failure.times;
+    return failure.code;
+  }
+  if (call.needs_context && current == nullptr) return invalid_context;
+  if (call.unsafe_in_capture && fake.global_capture && mode != CaptureMode::relaxed) return Result::capture_unsupported;
+  return body();
+}
+
+}  // namespace vostok::fake
+
+extern "C" const vostok::fake::Controls* fake_cuda_controls() {
+  using namespace vostok::fake;
+
+  static const vostok::fake::Controls controls{
+      .reset = reset,
+      .fail = [](const char* name, int after, int times,
+                 unsigned code) { state().failures[name] = {.after = after, .times = times, .code = static_cast<Result>(code)}; },
+      .calls = [](const char* name) { return state().calls[name]; },
+      .log = [] { return state().log.c_str(); },
+      .live = [](const char* what) { return state().live[what]; },
+      .set = [](const char* setting, int value) { state().settings[setting] = value; },
+      .user_stream = [](const char* name) { return &state().user_streams.try_emplace(name, CUstream_st{.name = name}).first->second; },
+      .stall = [](StreamHandle stream, bool stalled) { stream_of(stream).stalled = stalled; },
+      .capture = [](StreamHandle stream, CaptureStatus status) { stream_of(stream).capture = status; },
+      .global_capture = [](bool active) { state().global_capture = active; },
+      .make_context = [](int device) -> ContextHandle {
+        static std::map<int, CUctx_st> made;
+        return &made.try_emplace(device, CUctx_st{.device = device}).first->second;
+      },
+      .current_context = [] { return current; },
+      .set_current_context = [](ContextHandle context) { current = context; },
+      .thread_mode = [] { return mode; },
+      .last_launch = [] { return state().last_launch; }};
+  return &controls;
+}
