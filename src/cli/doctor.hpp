@@ -1,0 +1,13 @@
+// `vostok doctor`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace vostok::cli {
+
+/// Adds the subcommand; running it sets `status`, which must outlive `parent`'s parsing.
+void add_doctor(CLI::App& parent, int& status);
+
+}  // namespace vostok::cli

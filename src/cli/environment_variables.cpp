@@ -1,0 +1,28 @@
+#include "cli/environment_variables.hpp"
+
+#include "base/environment.hpp"
+
+namespace vostok::cli {
+
+std::vector<EnvironmentVariable> environment_variables() {
+  std::vector<EnvironmentVariable> variables = {
+      {.name = "VOSTOK_CACHE_DIR", .meaning = "folder of tuning.db and code.db"},
+      {.name = "XDG_CACHE_HOME", .meaning = "without VOSTOK_CACHE_DIR: the caches are in its subfolder vostok"},
+      {.name = "HOME", .meaning = "without the two above: the caches are in .cache/vostok; also searched for NVRTC wheels"},
+      {.name = "VOSTOK_LIBCUDA", .meaning = "the driver library to open instead of libcuda.so.1"},
+      {.name = "VOSTOK_LIBNVML", .meaning = "the library that tells clocks instead of libnvidia-ml.so.1"},
+      {.name = "VOSTOK_NVRTC", .meaning = "libnvrtc to use, or the folder that holds it; nothing else is searched"},
+      {.name = "CUDA_HOME", .meaning = "CUDA toolkit searched for NVRTC"},
+      {.name = "CUDA_PATH", .meaning = "CUDA toolkit searched for NVRTC, after CUDA_HOME"},
+      {.name = "VIRTUAL_ENV", .meaning = "Python environment searched for NVRTC wheels"},
+      {.name = "CONDA_PREFIX", .meaning = "Python environment searched for NVRTC wheels, after VIRTUAL_ENV"},
+      {.name = "VOSTOK_CXX", .meaning = "the emulator's compiler"},
+      {.name = "CXX", .meaning = "the emulator's compiler where VOSTOK_CXX is not set; without both, c++"},
+      {.name = "VOSTOK_EMULATOR_ORDER", .meaning = "order of the emulator's threads and blocks: forward, reverse or a seed"},
+      {.name = "VOSTOK_EMULATOR_GUARD", .meaning = "side of the emulator's allocations that is guarded: end or start"},
+  };
+  for (EnvironmentVariable& variable : variables) variable.value = environment(variable.name);
+  return variables;
+}
+
+}  // namespace vostok::cli

@@ -1,0 +1,3 @@
+#include "cli/tool.hpp"
+
+int main(int argc, char** argv) { return vostok::cli::run_tool(argc, argv); }

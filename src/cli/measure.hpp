@@ -1,0 +1,20 @@
+// How long one launch takes: replays of a recorded sequence, as the tuner does it.
+#pragma once
+
+#include <functional>
+
+#include "device/device.hpp"
+#include "tune/samples.hpp"
+
+namespace vostok::cli {
+
+struct Timing {
+  tune::Summary single;  ///< of one launch
+  int launches = 0;      ///< in the sequence
+  int replays = 0;       ///< of the sequence, each one sample
+};
+
+/// `enqueue` queues one launch on the stream it is given.
+Timing measure(device::Device& device, const std::function<void(Stream)>& enqueue);
+
+}  // namespace vostok::cli

@@ -1,0 +1,59 @@
+#include "cli/random_matrix.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "sparse/generate.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+/// Reads one number at the front of `rest`; false where there is none.
+template <class Number>
+bool take_number(std::string_view& rest, Number& value) {
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc()) return false;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  return true;
+}
+
+bool take_cross(std::string_view& rest) {
+  if (!rest.starts_with('x')) return false;
+  rest.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::int64_t RandomMatrix::nonzeros() const {
+  return static_cast<std::int64_t>(std::llround(static_cast<double>(rows) * static_cast<double>(cols) * (1 - sparsity)));
+}
+
+RandomMatrix parse_random_matrix(const std::string& text) {
+  RandomMatrix shape;
+  std::string_view rest = text;
+  const bool complete = take_number(rest, shape.rows) && take_cross(rest) && take_number(rest, shape.cols) && take_cross(rest) &&
+                        take_number(rest, shape.sparsity) && rest.empty();
+  if (!complete) fail(ErrorCode::invalid_argument, "cannot read --random: '{}' is not ROWSxCOLSxSPARSITY, such as 2048x512x0.9", text);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (shape.rows < 0 || shape.rows >= most)
+    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} rows are outside 0 to 2^31 - 2", shape.rows);
+  if (shape.cols < 0 || shape.cols > most)
+    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} columns are outside 0 to 2^31 - 1", shape.cols);
+  if (!(shape.sparsity >= 0 && shape.sparsity <= 1))
+    fail(ErrorCode::invalid_argument, "cannot make a random matrix: sparsity {} is outside 0 to 1 (it is the share of zeros)", shape.sparsity);
+  const double nonzeros = static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * (1 - shape.sparsity);
+  if (nonzeros > static_cast<double>(most))
+    fail(ErrorCode::unsupported, "cannot make a random matrix: {} has {:.3g} nonzeros, and at most 2^31 - 1 are supported", text, nonzeros);
+  return shape;
+}
+
+sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed) {
+  return sparse::uniform(shape.rows, shape.cols, shape.sparsity, seed);
+}
+
+}  // namespace vostok::cli

@@ -1,0 +1,79 @@
+#include "cli/tool.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "cli/doctor.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/run_spmm.hpp"
+#include "cli/study.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+constexpr const char* description = "Plans, generates, tunes and runs sparse kernels for deep learning.";
+constexpr const char* footer =
+    "Examples:\n"
+    "  vostok run spmm --random 2048x512x0.9 --n 256   multiply a random matrix and check the result\n"
+    "  vostok run spmm --help                          every option of that command, with examples\n"
+    "  vostok doctor                                   what was found on this machine, and what can run\n"
+    "\n"
+    "Exit status: 0 done (run: and verified), 1 wrong result, 2 bad usage or input, 3 this machine cannot run it.";
+
+int complain(const std::string& sentence, ExitStatus status) {
+  std::fprintf(stderr, "vostok: %s\n", sentence.c_str());
+  return status;
+}
+
+/// The command that the user was in: its --help is what helps.
+std::string command_line_of(const CLI::App& app) {
+  std::string line = app.get_name();
+  const CLI::App* current = &app;
+  while (!current->get_subcommands().empty()) {
+    current = current->get_subcommands().front();
+    line += " " + current->get_name();
+  }
+  return line;
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App app(description, "vostok");
+  app.footer(footer);
+  app.set_version_flag("--version", fmt::format("vostok {}", library_version), "Print the version and exit");
+  app.require_subcommand(1);
+  int status = exit_success;
+  CLI::App* run = app.add_subcommand("run", "Run one operation, verify it against float64, and report");
+  run->require_subcommand(1);
+  run->footer("Examples:\n  vostok run spmm --help");
+  add_run_spmm(*run, status);
+  add_doctor(app, status);
+  add_study(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    return complain(fmt::format("{}\nTry: {} --help", error.what(), command_line_of(app)), exit_bad_input);
+  }
+  return status;
+}
+
+}  // namespace
+
+int run_tool(int argc, const char* const* argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const Error& error) {
+    return complain(error.what(), exit_status_of(error.code()));
+  } catch (const std::bad_alloc&) {
+    return complain("out of host memory", exit_cannot_run);
+  } catch (const std::exception& error) {
+    return complain(error.what(), exit_cannot_run);
+  }
+}
+
+}  // namespace vostok::cli

@@ -1,0 +1,9 @@
+// The `vostok` tool: subcommands, and what an error becomes.
+#pragma once
+
+namespace vostok::cli {
+
+/// Parses, runs, returns the exit status. Results go to stdout; errors, notices and progress to stderr. Never throws.
+int run_tool(int argc, const char* const* argv);
+
+}  // namespace vostok::cli
