@@ -32,11 +32,15 @@ std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray&
   return values;
 }
 
-/// Columns as kernels store them. Out-of-range values keep being out of range, for validation to name.
-std::vector<std::int32_t> narrow_columns(const std::vector<std::int64_t>& columns) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+/// Columns as kernels store them; throws for one that is out of range.
+std::vector<std::int32_t> checked_columns(const std::vector<std::int64_t>& columns, const std::vector<std::int64_t>& row_offsets, std::int64_t cols) {
   std::vector<std::int32_t> narrow(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i) narrow[i] = columns[i] < 0 || columns[i] > most ? -1 : static_cast<std::int32_t>(columns[i]);
+  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
+    for (auto i = static_cast<std::size_t>(row_offsets[row]); std::cmp_less(i, row_offsets[row + 1]); ++i) {
+      if (columns[i] < 0 || columns[i] >= cols) sparse::validate_column(static_cast<std::int64_t>(row), columns[i], cols, "topology");
+      narrow[i] = static_cast<std::int32_t>(columns[i]);
+    }
+  }
   return narrow;
 }
 
@@ -63,15 +67,14 @@ TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrVi
   device::Device& device = session_->device();
   row_offsets_ = read_indices(device, csr.row_offsets, csr.rows + 1, stream);
   const std::int64_t nonzeros = row_offsets_.back();
-  if (nonzeros < 0) fail(ErrorCode::invalid_topology, "cannot make topology: row_offsets[{}] = {} is negative", csr.rows, nonzeros);
+  sparse::validate_offsets(csr.rows, row_offsets_, nonzeros, "topology");
   if (nonzeros > std::numeric_limits<std::int32_t>::max())
     fail(ErrorCode::unsupported, "cannot make topology: {} nonzeros are past 2^31 - 1", nonzeros);
   if (nonzeros > 0 && csr.column_indices.data() == nullptr)
     fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
 
-  const std::vector<std::int32_t> columns =
-      nonzeros == 0 ? std::vector<std::int32_t>() : narrow_columns(read_indices(device, csr.column_indices, nonzeros, stream));
-  sparse::validate(csr.rows, csr.cols, row_offsets_, columns, "topology");
+  std::vector<std::int32_t> columns;
+  if (nonzeros > 0) columns = checked_columns(read_indices(device, csr.column_indices, nonzeros, stream), row_offsets_, csr.cols);
   statistics_ = sparse::statistics(csr.rows, csr.cols, row_offsets_, columns);
   device_offsets_ = upload(device, {row_offsets_.begin(), row_offsets_.end()});
   device_columns_ = upload(device, columns);

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "fake_device.hpp"
+#include "unit/fakes/fake_device.hpp"
 #include "tune/samples.hpp"
 
 using namespace vostok;

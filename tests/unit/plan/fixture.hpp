@@ -1,0 +1,59 @@
+// A session over a fake device and in-memory stores.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <vector>
+
+#include "plan/spmm_planner.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+namespace vostok::test {
+
+/// Answers `find` with what a test puts there; keeps what is added.
+class ScriptedTuning : public plan::TuningStore {
+ public:
+  std::vector<plan::WinnerMatch> matches;
+  std::vector<plan::TrialRecord> added;
+  std::vector<plan::WinnerRecord> winners;
+  int finds = 0;
+
+  std::vector<plan::WinnerMatch> find(const plan::ProblemKey&, const plan::DeviceKey&) override {
+    ++finds;
+    return matches;
+  }
+  std::vector<plan::TrialRecord> trials(const plan::ProblemKey&, const plan::DeviceKey&) override { return added; }
+  void add_trial(const plan::ProblemKey&, const plan::DeviceKey&, const plan::TrialRecord& trial) override { added.push_back(trial); }
+  void set_winner(const plan::ProblemKey&, const plan::DeviceKey&, const plan::WinnerRecord& winner) override { winners.push_back(winner); }
+};
+
+struct Fixture {
+  std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
+  std::shared_ptr<ScriptedTuning> tuning = std::make_shared<ScriptedTuning>();
+  std::shared_ptr<plan::CodeStore> code = plan::memory_stores().code;
+  std::shared_ptr<plan::AtomicCounters> counters = std::make_shared<plan::AtomicCounters>();
+  std::vector<std::string> log;
+
+  std::shared_ptr<plan::Session> session(const Options& options = {}) {
+    auto logger = std::make_shared<Logger>([this](LogLevel, std::string_view line) { log.emplace_back(line); });
+    return std::make_shared<plan::Session>(device, plan::Stores{.tuning = tuning, .code = code}, logger, counters, options);
+  }
+  static Topology topology(const std::shared_ptr<plan::Session>& session, const sparse::Csr& csr) {
+    return Topology(std::make_shared<TopologyState>(session, csr.view(), nullptr));
+  }
+};
+
+inline ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.code();
+  }
+  FAIL("no error was raised");
+  return ErrorCode::internal;
+}
+
+}  // namespace vostok::test

@@ -1,0 +1,74 @@
+#include "plan/kernels.hpp"
+
+#include <thread>
+
+#include "unit/plan/fixture.hpp"
+
+using namespace vostok;
+using test::code_of;
+
+namespace {
+const codegen::KernelRequest request{.family = "row_tile", .header = "spmm/row_tile.h", .expression = "vostok::row_tile<1>"};
+}
+
+TEST_CASE("a kernel is compiled once and then comes from memory") {
+  test::Fixture fixture;
+  plan::Kernels kernels(fixture.session());
+  const auto first = kernels.get(request, 0);
+  CHECK(kernels.get(request, 0) == first);
+  CHECK(fixture.device->fake_compiler.compiles == 1);
+  CHECK(fixture.counters->kernels_compiled == 1);
+  CHECK(first->registers == 32);
+}
+
+TEST_CASE("a second session finds the kernel in the code store") {
+  test::Fixture fixture;
+  plan::Kernels(fixture.session()).get(request, 0);
+  plan::Kernels(fixture.session()).get(request, 0);
+  CHECK(fixture.device->fake_compiler.compiles == 1);
+  CHECK(fixture.counters->code_hits == 1);
+}
+
+TEST_CASE("many threads that want one kernel compile it once") {
+  test::Fixture fixture;
+  plan::Kernels kernels(fixture.session());
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) threads.emplace_back([&] { kernels.get(request, 0); });
+  }
+  CHECK(fixture.device->fake_compiler.compiles == 1);
+}
+
+TEST_CASE("a failed compile is not remembered") {
+  test::Fixture fixture;
+  bool broken = true;
+  fixture.device->fake_compiler.on_compile = [&](const device::Source&) {
+    if (broken) fail(ErrorCode::compile_failed, "cannot compile: broken");
+  };
+  plan::Kernels kernels(fixture.session());
+  CHECK(code_of([&] { kernels.get(request, 0); }) == ErrorCode::compile_failed);
+  broken = false;
+  CHECK(kernels.get(request, 0)->code_digest.size() == 64);
+}
+
+TEST_CASE("a stored kernel that the driver refuses is dropped and compiled again, once") {
+  test::Fixture fixture;
+  plan::Kernels(fixture.session()).get(request, 0);
+  int loads = 0;
+  fixture.device->on_load = [&](const device::Image&) {
+    if (++loads == 1) fail(ErrorCode::device_failure, "cannot load kernel: invalid image");
+  };
+  plan::Kernels(fixture.session()).get(request, 0);
+  CHECK(fixture.device->fake_compiler.compiles == 2);
+  REQUIRE(fixture.log.size() == 1);
+  CHECK(fixture.log.front().find("refused by the driver") != std::string::npos);
+}
+
+TEST_CASE("where compiling is forbidden a missing kernel is named") {
+  test::Fixture fixture;
+  plan::Kernels kernels(fixture.session(Options{.compile = CompilePolicy::never}));
+  std::string message;
+  CHECK(code_of([&] { kernels.get(request, 0); }, &message) == ErrorCode::missing_kernel);
+  CHECK(message.find(request.expression) != std::string::npos);
+  CHECK(fixture.device->fake_compiler.compiles == 0);
+}

@@ -1,0 +1,146 @@
+#include "plan/spmm_planner.hpp"
+
+#include "plan/features.hpp"
+#include "unit/plan/fixture.hpp"
+
+using namespace vostok;
+using test::code_of;
+using test::Fixture;
+
+namespace {
+
+plan::WinnerMatch match_of(const FieldMap& config, double distance = 0, Provenance provenance = Provenance::tuned_here) {
+  return {.winner = {.family = "row_tile", .config = config, .median_us = 2, .default_median_us = 3}, .provenance = provenance, .distance = distance};
+}
+
+struct Planning {
+  Fixture fixture;
+  std::shared_ptr<plan::Session> session = fixture.session();
+  std::shared_ptr<plan::SpmmPlanner> planner = std::make_shared<plan::SpmmPlanner>(session);
+  Topology topology = Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
+
+  SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) { return SpmmPlan(planner->plan(problem, topology, options)); }
+  FieldMap default_config() { return plan(Spmm{.n = 64}, {.effort = Effort::heuristic}).config(); }
+};
+
+/// A legal config that is not the default.
+FieldMap another_config(Planning& planning) {
+  FieldMap config = planning.default_config();
+  config["row_swizzle"] = config.at("row_swizzle") == "true" ? "false" : "true";
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("a stored choice is used, with its provenance and margin") {
+  Planning planning;
+  const FieldMap config = another_config(planning);
+  planning.fixture.tuning->matches = {match_of(config)};
+  const SpmmPlan plan = planning.plan(Spmm{.n = 64});
+  CHECK(plan.config() == config);
+  CHECK(plan.provenance() == Provenance::tuned_here);
+  CHECK(plan.explain().speedup_over_default.value_or(0) == doctest::Approx(1.5));
+  CHECK(planning.fixture.counters->tuning_hits == 1);
+}
+
+TEST_CASE("a neighbour's choice says its distance and claims no time") {
+  Planning planning;
+  planning.fixture.tuning->matches = {match_of(another_config(planning), 0.4, Provenance::nearest_problem)};
+  const Explanation explanation = planning.plan(Spmm{.n = 64}).explain();
+  CHECK(explanation.provenance == Provenance::nearest_problem);
+  CHECK(explanation.note.find("0.40") != std::string::npos);
+  CHECK_FALSE(explanation.median_us.has_value());
+}
+
+TEST_CASE("stored choices that the rules forbid or that nobody knows are counted and passed over") {
+  Planning planning;
+  FieldMap forbidden = planning.default_config();
+  forbidden["dense_vector"] = "3";
+  FieldMap unparsable = planning.default_config();
+  unparsable["tile_rows"] = "many";
+  plan::WinnerMatch unknown = match_of(planning.default_config());
+  unknown.winner.family = "of_the_future";
+  const FieldMap good = another_config(planning);
+  planning.fixture.tuning->matches = {match_of(forbidden), match_of(unparsable), unknown, match_of(good)};
+  CHECK(planning.plan(Spmm{.n = 64}).config() == good);
+  CHECK(planning.fixture.counters->invalid_rows == 3);
+}
+
+TEST_CASE("a stored choice whose kernel does not compile falls back to the heuristic with one warning") {
+  Planning planning;
+  const FieldMap standard = planning.default_config();
+  planning.fixture.tuning->matches = {match_of(another_config(planning))};
+  planning.fixture.device->fake_compiler.on_compile = [](const device::Source&) { fail(ErrorCode::compile_failed, "cannot compile: broken"); };
+  const SpmmPlan plan = planning.plan(Spmm{.n = 64});
+  CHECK(plan.config() == standard);
+  CHECK(plan.provenance() == Provenance::heuristic);
+  CHECK(planning.fixture.log.size() == 1);
+}
+
+TEST_CASE("effort heuristic asks no store") {
+  Planning planning;
+  planning.plan(Spmm{.n = 64}, {.effort = Effort::heuristic});
+  CHECK(planning.fixture.tuning->finds == 0);
+}
+
+TEST_CASE("planning on a stream that is being captured is refused before anything else") {
+  Planning planning;
+  planning.fixture.device->capturing = true;
+  CHECK(code_of([&] { planning.plan(Spmm{.n = -1}); }) == ErrorCode::capture_active);
+}
+
+TEST_CASE("a plan for several n decides each and executes the one that serves") {
+  Planning planning;
+  const SpmmPlan plan = planning.plan(Spmm{.n_values = {8, 64}});
+  CHECK(plan.state()->choices.size() == 2);
+  CHECK(plan.state()->choices.front().n_most == 8);
+  alignas(16) float memory[4] = {};
+  plan.execute(nullptr, {.values = memory, .dense = memory, .output = memory, .n = 9});
+  CHECK(planning.fixture.device->launches == 1);
+}
+
+TEST_CASE("device memory goes with the last handle") {
+  Fixture fixture;
+  {
+    auto session = fixture.session();
+    Topology topology = Fixture::topology(session, sparse::uniform(16, 16, 0.5, 1));
+    CHECK(topology.device_bytes() > 0);
+    CHECK(fixture.device->allocations_alive >= 2);
+    const auto planner = std::make_shared<plan::SpmmPlanner>(session);
+    const SpmmPlan plan(planner->plan(Spmm{.n = 4}, topology, {}));
+    topology = Topology();
+    CHECK(fixture.device->allocations_alive >= 2);
+  }
+  CHECK(fixture.device->allocations_alive == 0);
+}
+
+TEST_CASE("more streams than a topology can remember keep its memory until the session ends") {
+  Fixture fixture;
+  auto session = fixture.session();
+  {
+    const Topology topology = Fixture::topology(session, sparse::uniform(16, 16, 0.5, 1));
+    for (std::uintptr_t i = 1; i <= 40; ++i) topology.state()->note_use(reinterpret_cast<Stream>(i * 64));
+  }
+  CHECK(fixture.device->allocations_alive > 0);
+  session.reset();
+  CHECK(fixture.device->allocations_alive == 0);
+}
+
+TEST_CASE("masks of one density share a bucket, others do not") {
+  const auto bucket = [](double sparsity, std::uint64_t seed) {
+    const sparse::Csr csr = sparse::uniform(256, 512, sparsity, seed);
+    return plan::feature_bucket(sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices));
+  };
+  CHECK(bucket(0.9, 1) == bucket(0.9, 2));
+  CHECK(bucket(0.9, 1) != bucket(0.7, 1));
+}
+
+TEST_CASE("a stream set remembers each stream once, the legacy stream too") {
+  plan::StreamSet set;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    set.note(nullptr);
+    set.note(reinterpret_cast<Stream>(std::uintptr_t{64}));
+  }
+  CHECK(set.streams() == std::vector<Stream>{nullptr, reinterpret_cast<Stream>(std::uintptr_t{64})});
+  CHECK_FALSE(set.overflowed());
+}
