@@ -1,0 +1,43 @@
+// The emulator's device memory: each allocation touches an inaccessible page, and starts as NaN.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/device.hpp"
+#include "device/emulator/pages.hpp"
+#include "device/emulator/settings.hpp"
+
+namespace vostok::device::emulator {
+
+/// Thread-safe.
+class DeviceMemory {
+ public:
+  DeviceMemory(Guard guard, std::shared_ptr<Allocator> allocator, std::int64_t capacity_bytes)
+      : guard_(guard), allocator_(std::move(allocator)), capacity_bytes_(capacity_bytes) {}
+
+  /// With Guard::end the memory ends within 15 bytes of the guard, so it is 256-byte aligned only where `bytes` is a
+  /// multiple of 256, else 16-byte aligned. A user's allocator has no guards. Errors: out_of_memory.
+  void* allocate(std::int64_t bytes);
+  void release(void* memory) noexcept;
+  bool contains(const void* pointer) const;
+
+ private:
+  struct Allocation {
+    std::int64_t bytes = 0;
+    Pages pages;  ///< absent where the user's allocator gave it
+  };
+
+  unsigned char* map(std::int64_t bytes, Pages& pages) const;
+
+  Guard guard_;
+  std::shared_ptr<Allocator> allocator_;
+  std::int64_t capacity_bytes_;
+  mutable std::mutex mutex_;
+  std::map<std::uintptr_t, Allocation> live_;
+  std::int64_t live_bytes_ = 0;
+};
+
+}  // namespace vostok::device::emulator

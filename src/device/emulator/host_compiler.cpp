@@ -1,0 +1,158 @@
+#include "device/emulator/host_compiler.hpp"
+
+#include <array>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "base/text.hpp"
+#include "device/emulator/child_process.hpp"
+#include "device/emulator/sanitizer.hpp"
+#include "device/emulator/translation_unit.hpp"
+
+namespace vostok::device::emulator {
+namespace {
+
+/// "ccache g++" is two arguments.
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+const char* sanitizer_name() { return sanitizer::address ? "address" : sanitizer::thread ? "thread" : "none"; }
+
+/// On a GPU a fused multiply-add is one instruction. Where the host has it too it is not a call.
+bool host_has_fma() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
+/// Flags that change the code. Kernels load vectors through casts (no strict aliasing), are cancelled by an exception
+/// of the emulator that passes through their frames (unwind tables), and must not be merged with one another by the
+/// loader (hidden, no unique symbols). A misaligned vector access is a fault on a GPU, so it traps here.
+std::vector<std::string> code_flags(bool is_clang) {
+  std::vector<std::string> flags = {"-std=c++20",
+                                    "-O2",
+                                    "-fPIC",
+                                    "-fvisibility=hidden",
+                                    "-fno-strict-aliasing",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fasynchronous-unwind-tables",
+                                    "-ffp-contract=fast",
+                                    "-fsanitize=alignment",
+                                    "-Wno-unknown-pragmas"};
+  if (is_clang) flags.insert(flags.end(), {"-fsanitize-trap=alignment"});
+  else flags.insert(flags.end(), {"-fsanitize-undefined-trap-on-error", "-fno-gnu-unique"});
+  if (host_has_fma()) flags.emplace_back("-mfma");
+  if (sanitizer::address) flags.insert(flags.end(), {"-fsanitize=address", "-fno-omit-frame-pointer", "-g1"});
+  if (sanitizer::thread) flags.insert(flags.end(), {"-fsanitize=thread", "-g1"});
+  return flags;
+}
+
+class HostCompiler final : public Compiler {
+ public:
+  explicit HostCompiler(std::string text) : command_text_(std::move(text)), command_(split(command_text_)) {
+    version_ = first_line(ask("--version"));
+    machine_ = first_line(ask("-dumpmachine"));
+    linker_ = first_line(ask("-print-prog-name=ld"));
+    for (const char* library : {"-print-libgcc-file-name", "-print-file-name=libm.so.6"})
+      if (std::string path = first_line(ask(library)); path.starts_with('/')) libraries_.push_back(std::move(path));
+    flags_ = code_flags(version_.find("clang") != std::string::npos);
+  }
+
+  std::string identity() const override {
+    std::string text = fmt::format("{}, {}, sanitizer {}, shim {}", version_, machine_, sanitizer_name(), shim_digest());
+    for (const std::string& flag : flags_) text += " " + flag;
+    return text;
+  }
+  std::vector<std::string> options() const override { return flags_; }
+  bool identity_in_key() const override { return true; }
+
+  Image compile(const Source& source) const override {
+    const MemoryFile text("vostok-kernel-text", translation_unit(source));
+    const MemoryFile object("vostok-kernel-object");
+    const MemoryFile library("vostok-kernel");
+    const std::array<const MemoryFile*, 2> shared = {&object, &library};
+
+    std::vector<std::string> compile_command = command_;
+    compile_command.insert(compile_command.end(), flags_.begin(), flags_.end());
+    compile_command.insert(compile_command.end(), {"-pipe", "-c", "-x", "c++", "-", "-o", shared_path(0)});
+    check(run_child(compile_command, &text, shared), source, command_[0]);
+
+    // The compiler's driver would want a temporary folder to link; the linker does not.
+    std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",          "now", "-z",
+                                             "noexecstack", "-o",      shared_path(1),   shared_path(0)};
+    link_command.insert(link_command.end(), libraries_.begin(), libraries_.end());
+    check(run_child(link_command, nullptr, shared), source, linker_);
+
+    Image image;
+    image.binary = library.read();
+    image.symbol = source.family.empty() ? "kernel" : source.family;
+    if (!image.binary.starts_with("\177ELF")) fail(ErrorCode::compile_failed, "cannot compile {}: {} wrote no library", source.expression, linker_);
+    return image;
+  }
+
+ private:
+  std::string ask(const char* question) const {
+    std::vector<std::string> command = command_;
+    command.emplace_back(question);
+    const ChildResult result = run_child(command);
+    if (!result.started || result.status != 0)
+      fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}; set VOSTOK_CXX or CXX to a C++20 compiler", command_text_, question,
+           result.started ? fmt::format("ended with status {}", result.status) : fmt::format("did not start ({})", std::strerror(result.status)));
+    return result.log;
+  }
+
+  static void check(const ChildResult& result, const Source& source, const std::string& program) {
+    if (!result.started)
+      fail(ErrorCode::no_compiler, "cannot compile {}: {} did not start ({})", source.expression, program, std::strerror(result.status));
+    if (result.status != 0)
+      fail(ErrorCode::compile_failed, "cannot compile {}: {} ended with status {}:\n{}", source.expression, program, result.status,
+           first_errors(result.log));
+  }
+
+  /// The first lines that name an error, or the log's start where none does.
+  static std::string first_errors(const std::string& log) {
+    constexpr int most_lines = 8;
+    std::istringstream stream(log);
+    std::string errors;
+    int count = 0;
+    for (std::string line; count < most_lines && std::getline(stream, line);)
+      if (line.find("error") != std::string::npos) {
+        errors += line + "\n";
+        ++count;
+      }
+    return errors.empty() ? log.substr(0, 2000) : errors;
+  }
+
+  std::string command_text_;
+  std::vector<std::string> command_;
+  std::string version_;
+  std::string machine_;
+  std::string linker_;
+  std::vector<std::string> libraries_;
+  std::vector<std::string> flags_;
+};
+
+}  // namespace
+
+std::string host_compiler_command() {
+  for (const char* variable : {"VOSTOK_CXX", "CXX"})
+    if (auto value = environment(variable); value && !split(*value).empty()) return *value;
+  return "c++";
+}
+
+std::unique_ptr<const Compiler> open_host_compiler() { return std::make_unique<HostCompiler>(host_compiler_command()); }
+
+}  // namespace vostok::device::emulator

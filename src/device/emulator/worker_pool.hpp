@@ -1,0 +1,45 @@
+// The OS threads that run blocks. Started at the first launch, kept until the device goes.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/emulator/launch.hpp"
+
+namespace vostok::device::emulator {
+
+class Block;
+
+class WorkerPool {
+ public:
+  WorkerPool(int workers, std::size_t most_shared_bytes) : workers_(workers), most_shared_bytes_(most_shared_bytes) {}
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int workers() const { return workers_; }
+  /// Runs every block of the grid and returns when all have ended. Thread-safe. Errors: the first failed block's; the
+  /// blocks not begun by then do not run.
+  void run(const Launch& launch);
+
+ private:
+  struct Job;
+  void start_threads();
+  void work();
+  static void run_blocks(Job& job, Block& block);
+
+  int workers_;
+  std::size_t most_shared_bytes_;
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::deque<Job*> jobs_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace vostok::device::emulator
