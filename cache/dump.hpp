@@ -1,0 +1,23 @@
+// tuning.db as text, for review and for packaging that gives the same file every time: what cache/shipped/ holds.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace vostok::cache {
+
+/// Every row of a tuning.db, one line each:
+///   vostok tuning 1
+///   device architecture=sm_90 id=5f0c... name=NVIDIA%20H200 ...
+///   winner config=dense_vector=4%20tile_rows=8 device=5f0c... ...
+/// A line is the table and its fields in canonical form (base/field_map.hpp); a field that is NULL is left out. `id` names
+/// a device or a problem by its content. Lines are sorted within a table, so equal content gives equal bytes.
+/// Errors: io_failure.
+std::string dump(const std::filesystem::path& path);
+
+/// Adds the rows of such a text to the tuning.db at `path`, which is made where it is not there; rows of the same key
+/// are replaced. All or nothing. Errors: invalid_argument naming the line, io_failure.
+void load(std::string_view text, const std::filesystem::path& path);
+
+}  // namespace vostok::cache
