@@ -1,0 +1,188 @@
+// Streams, capture and lifetimes on real GPUs; the emulator has none of them.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "device/cuda/cuda_context.hpp"
+#include "device/spmm_operands.hpp"
+
+using namespace vostok;
+using device::cuda::CaptureMode;
+using test::code_of;
+using test::SpmmOperands;
+
+namespace {
+
+/// A blocking stream and what a test does with it, through the driver itself, as a user's program would.
+class UserStream {
+ public:
+  explicit UserStream(const device::cuda::Driver& driver) : driver_(driver) { driver_.require("make a stream", driver_.cuStreamCreate, &stream_, 0U); }
+  ~UserStream() {
+    if (exec_ != nullptr) driver_.cuGraphExecDestroy(exec_);
+    driver_.cuStreamDestroy_v2(stream_);
+  }
+  UserStream(const UserStream&) = delete;
+  UserStream& operator=(const UserStream&) = delete;
+
+  Stream get() const { return stream_; }
+  void begin_capture() { driver_.require("begin capture", driver_.cuStreamBeginCapture_v2, stream_, CaptureMode::global); }
+  void end_capture() {
+    device::cuda::GraphHandle graph = nullptr;
+    driver_.require("end capture", driver_.cuStreamEndCapture, stream_, &graph);
+    if (exec_ != nullptr) driver_.cuGraphExecDestroy(exec_);
+    driver_.require("instantiate", driver_.cuGraphInstantiateWithFlags, &exec_, graph, 0ULL);
+    driver_.cuGraphDestroy(graph);
+  }
+  void replay() { driver_.require("replay", driver_.cuGraphLaunch, exec_, stream_); }
+  void synchronize() { driver_.require("synchronize", driver_.cuStreamSynchronize, stream_); }
+
+ private:
+  const device::cuda::Driver& driver_;
+  Stream stream_ = nullptr;
+  device::cuda::GraphExecHandle exec_ = nullptr;
+};
+
+/// Runs `body(context, driver)` on each GPU with its primary context current, as in a user's thread.
+template <class Test>
+void on_every_gpu(Test&& body) {
+  for (const std::string& name : test::device_names()) {
+    if (name == "emulator") continue;
+    CAPTURE(name);
+    const auto driver = device::cuda::open_driver();
+    const auto primary = std::make_shared<const device::cuda::CudaContext>(driver, std::stoi(name.substr(5)), nullptr);
+    const device::cuda::ContextScope scope(*primary);
+    body(name, *primary);
+  }
+}
+
+/// A folder for cache files that goes with the test.
+struct TemporaryFolder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("vostok-capture-test-" + std::to_string(::getpid()));
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+Context disk_context(const std::string& device, const std::filesystem::path& folder) {
+  return Context(Options{.device = device, .cache = {.folder = folder}, .log = [](LogLevel, std::string_view) {}});
+}
+
+}  // namespace
+
+TEST_CASE("execute works in a capture, plan and topology refuse it") {
+  on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    const Context context = test::memory_context(name);
+    const SpmmOperands operands(context, sparse::uniform(128, 128, 0.8, 1), 64, 2);
+    const Topology topology = context.topology(operands.csr.view());
+    const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
+    UserStream stream(primary.driver());
+    stream.begin_capture();
+    plan.execute(stream.get(), operands.arguments());
+    CHECK(code_of([&] { context.plan(Spmm{.n = 32}, topology, {.stream = stream.get()}); }) == ErrorCode::capture_active);
+    CHECK(code_of([&] { context.topology(operands.csr.view(), stream.get()); }) == ErrorCode::capture_active);
+    stream.end_capture();
+    stream.replay();
+    CHECK(operands.error(stream.get()) <= operands.tolerance());
+  });
+}
+
+TEST_CASE("one thread captures in global mode and replays while another plans from disk") {
+  on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    const TemporaryFolder folder;
+    const SpmmOperands operands(test::memory_context(name), sparse::uniform(256, 256, 0.9, 3), 64, 4);
+    {  // What the planning thread will find on disk.
+      const Context first = disk_context(name, folder.path);
+      const Topology topology = first.topology(operands.csr.view());
+      for (const std::int64_t n : {16, 32, 48, 64, 80, 96}) first.plan(Spmm{.n = n}, topology);
+    }
+
+    const Context context = disk_context(name, folder.path);
+    const Topology topology = context.topology(operands.csr.view());
+    const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
+    std::atomic<bool> stop = false;
+    std::atomic<int> planned = 0;
+    std::exception_ptr failure;
+    std::jthread planner([&] {
+      try {
+        while (!stop) {
+          const Context fresh = disk_context(name, folder.path);
+          const Topology other = fresh.topology(sparse::uniform(256, 256, 0.9, 3).view());
+          for (const std::int64_t n : {16, 32, 48, 64, 80, 96}) fresh.plan(Spmm{.n = n}, other), ++planned;
+          CHECK(fresh.counters().kernels_compiled == 0);
+        }
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+
+    UserStream stream(primary.driver());
+    while (planned < 6 && !failure) std::this_thread::yield();
+    for (int round = 0; round < 200; ++round) {
+      stream.begin_capture();
+      for (int i = 0; i < 5; ++i) plan.execute(stream.get(), operands.arguments());
+      stream.end_capture();
+      stream.replay();
+    }
+    stream.synchronize();
+    stop = true;
+    planner.join();
+    if (failure) std::rethrow_exception(failure);
+    CHECK(planned > 6);
+    CHECK(operands.error(stream.get()) <= operands.tolerance());
+  });
+}
+
+TEST_CASE("a thousand plans and topologies are destroyed right after execute") {
+  on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    const Context context = test::memory_context(name);
+    // Long enough that the queue is never empty when the handles go.
+    const SpmmOperands operands(context, sparse::uniform(2048, 2048, 0.9, 5), 256, 6);
+    UserStream stream(primary.driver());
+    for (int i = 0; i < 1000; ++i) {
+      const Topology topology = context.topology(operands.csr.view());
+      context.plan(Spmm{.n = 256}, topology).execute(stream.get(), operands.arguments());
+    }
+    CHECK(operands.error(stream.get()) <= operands.tolerance());
+    CHECK(context.counters().kernels_compiled == 1);
+  });
+}
+
+TEST_CASE("a thousand executes in a row and in one graph give the same bits") {
+  on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    const Context context = test::memory_context(name);
+    const SpmmOperands operands(context, sparse::uniform(512, 512, 0.9, 7), 96, 8);
+    const SpmmPlan plan = context.plan(Spmm{.n = 96}, context.topology(operands.csr.view()));
+    UserStream stream(primary.driver());
+    plan.execute(stream.get(), operands.arguments());
+    const double error = operands.error(stream.get());
+    for (int i = 0; i < 1000; ++i) plan.execute(stream.get(), operands.arguments());
+    CHECK(operands.error(stream.get()) == error);
+    stream.begin_capture();
+    for (int i = 0; i < 1000; ++i) plan.execute(stream.get(), operands.arguments());
+    stream.end_capture();
+    stream.replay();
+    CHECK(operands.error(stream.get()) == error);
+  });
+}
+
+TEST_CASE("execute makes its context current and restores what was") {
+  on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    const Context context = test::memory_context(name);
+    const SpmmOperands operands(context, sparse::uniform(64, 64, 0.8, 9), 32, 10);
+    const SpmmPlan plan = context.plan(Spmm{.n = 32}, context.topology(operands.csr.view()));
+    const auto& driver = primary.driver();
+    driver.require("clear the current context", driver.cuCtxSetCurrent, device::cuda::ContextHandle{nullptr});
+    plan.execute(nullptr, operands.arguments());
+    device::cuda::ContextHandle current = primary.handle();
+    driver.require("read the current context", driver.cuCtxGetCurrent, &current);
+    CHECK(current == nullptr);
+    driver.require("restore the context", driver.cuCtxSetCurrent, primary.handle());
+    test::device_of(context).synchronize(nullptr);
+    CHECK(operands.error() <= operands.tolerance());
+  });
+}
