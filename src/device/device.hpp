@@ -109,7 +109,7 @@ class Device {
 
   /// Opened on first use; throws no_compiler naming every path searched.
   virtual const Compiler& compiler() const = 0;
-  virtual CodeTarget code_target() const {
+  CodeTarget code_target() const {
     return {.architecture = architecture(), .options = compiler().options(), .compiler = compiler().identity_in_key() ? compiler().identity() : std::string()};
   }
   /// Loads eagerly and raises the dynamic shared memory limit to `shared_bytes`.
