@@ -1,0 +1,125 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <regex>
+#include <set>
+
+#include <vostok/vostok.hpp>
+
+#include "cli/enum_option.hpp"
+#include "cli/environment_variables.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/host_memory.hpp"
+#include "cli/random_matrix.hpp"
+#include "sparse/text_file.hpp"
+#include "unit/cli/tool_process.hpp"
+
+namespace vostok::cli {
+namespace {
+
+using testing::contains;
+
+ErrorCode code_of(const std::string& random) {
+  try {
+    parse_random_matrix(random);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  FAIL("no error for ", random);
+  return ErrorCode::internal;
+}
+
+TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
+  const RandomMatrix shape = parse_random_matrix("2048x512x0.9");
+  CHECK(shape.rows == 2048);
+  CHECK(shape.cols == 512);
+  CHECK(shape.sparsity == 0.9);
+  CHECK(shape.nonzeros() == 104858);
+  CHECK(parse_random_matrix("0x5x0.5").nonzeros() == 0);
+  CHECK(parse_random_matrix("3x5x1").nonzeros() == 0);
+  CHECK(parse_random_matrix("3x5x0").nonzeros() == 15);
+  for (const char* text : {"", "5", "5x5", "5x5x", "x5x0.5", "5x5x0.5x", "5x5x0.5 ", "5 x5x0.5", "5,5,0.5", "-1x5x0.5", "5x5x1.5", "5x5x-0.5",
+                           "5x5xnan", "5.5x5x0.5", "99999999999999999999x5x0.5", "2147483647x5x0.9", "5x2147483648x0.9"}) {
+    CAPTURE(text);
+    CHECK(code_of(text) == ErrorCode::invalid_argument);
+  }
+}
+
+TEST_CASE("a random matrix of 2^31 nonzeros is refused before anything is allocated") {
+  CHECK(code_of("100000x100000x0.5") == ErrorCode::unsupported);
+  CHECK(code_of("2147483646x2147483647x0.5") == ErrorCode::unsupported);
+}
+
+TEST_CASE("the matrix that is made has the promised nonzeros and depends on the seed") {
+  const RandomMatrix shape = parse_random_matrix("37x53x0.83");
+  const sparse::Csr one = make_random_matrix(shape, 1);
+  CHECK(one.nonzeros() == shape.nonzeros());
+  CHECK(one.column_indices == make_random_matrix(shape, 1).column_indices);
+  CHECK(one.column_indices != make_random_matrix(shape, 2).column_indices);
+}
+
+TEST_CASE("enumerations are listed and parsed by the names of the API") {
+  CHECK(enum_names<Effort>() == std::vector<std::string>{"heuristic", "cached", "quick", "full"});
+  CHECK(enum_names<Bias>() == std::vector<std::string>{"none", "per_row", "per_column"});
+  Math math = Math::accurate;
+  CHECK(parse_enum("strict", math));
+  CHECK(math == Math::strict);
+  CHECK_FALSE(parse_enum("Strict", math));
+  CHECK(math == Math::strict);
+}
+
+TEST_CASE("what a user can mend exits with 2, what a machine lacks with 3") {
+  CHECK(exit_status_of(ErrorCode::invalid_argument) == 2);
+  CHECK(exit_status_of(ErrorCode::invalid_topology) == 2);
+  CHECK(exit_status_of(ErrorCode::unsupported) == 2);
+  CHECK(exit_status_of(ErrorCode::io_failure) == 2);
+  CHECK(exit_status_of(ErrorCode::no_device) == 3);
+  CHECK(exit_status_of(ErrorCode::no_compiler) == 3);
+  CHECK(exit_status_of(ErrorCode::out_of_memory) == 3);
+}
+
+TEST_CASE("work that no machine has the memory for is refused with its size") {
+  CHECK_NOTHROW(require_host_memory("run SpMM", spmm_host_bytes(64, 64, 8, 400)));
+  try {
+    require_host_memory("run SpMM", spmm_host_bytes(2'000'000'000, 2'000'000'000, 1'000'000, 10));
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::out_of_memory);
+    CHECK(contains(error.what(), "GiB"));
+  }
+}
+
+/// Names of the variables that the library's own sources read.
+std::set<std::string> variables_in_sources() {
+  const std::regex read("(?:environment|absolute_variable)\\(\"([A-Z0-9_]+)\"|\"(VOSTOK_[A-Z0-9_]+)\"");
+  const std::regex listed("variable : \\{([^}]*)\\}");
+  const std::regex quoted("\"([A-Z0-9_]+)\"");
+  std::set<std::string> names;
+  const auto collect = [&](const std::string& text, const std::regex& pattern) {
+    for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
+      names.insert((*match)[1].matched ? (*match)[1].str() : (*match)[2].str());
+  };
+  for (const char* folder : {"/src", "/cache"}) {
+    for (const auto& file : sparse::testing::files_below(VOSTOK_SOURCE_FOLDER + std::string(folder), ".cpp")) {
+      if (file.parent_path().filename() == "cli") continue;
+      const std::string text = sparse::read_bytes(file);
+      collect(text, read);
+      for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match) collect((*match)[1].str(), quoted);
+    }
+  }
+  return names;
+}
+
+TEST_CASE("the variables that doctor lists are exactly those that the sources read, and the README names each") {
+  const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
+  std::set<std::string> listed;
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    CAPTURE(variable.name);
+    CHECK(contains(readme, fmt::format("`{}`", variable.name)));
+    listed.insert(variable.name);
+  }
+  CHECK(listed == variables_in_sources());
+}
+
+}  // namespace
+}  // namespace vostok::cli

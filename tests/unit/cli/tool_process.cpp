@@ -1,0 +1,47 @@
+#include "unit/cli/tool_process.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "sparse/text_file.hpp"
+
+namespace vostok::cli::testing {
+
+namespace {
+
+void redirect(const std::filesystem::path& file, int descriptor) {
+  const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (opened < 0 || ::dup2(opened, descriptor) < 0) ::_exit(126);
+}
+
+}  // namespace
+
+Outcome Tool::run(const std::vector<std::string>& arguments, const std::vector<std::pair<std::string, std::string>>& variables) const {
+  const std::filesystem::path output = folder_.file("stdout");
+  const std::filesystem::path errors = folder_.file("stderr");
+  std::vector<std::string> words = {VOSTOK_TOOL};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    redirect(output, STDOUT_FILENO);
+    redirect(errors, STDERR_FILENO);
+    ::setenv("VOSTOK_CACHE_DIR", folder_.file("cache").c_str(), 1);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execv(VOSTOK_TOOL, pointers.data());
+    ::_exit(127);
+  }
+  int state = 0;
+  if (child < 0 || ::waitpid(child, &state, 0) != child) fail(ErrorCode::internal, "cannot run {}", VOSTOK_TOOL);
+  return {.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state),
+          .output = sparse::read_bytes(output),
+          .errors = sparse::read_bytes(errors)};
+}
+
+}  // namespace vostok::cli::testing

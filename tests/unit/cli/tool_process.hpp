@@ -1,0 +1,33 @@
+// The built tool as users run it: a child process with its own cache folder.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "unit/sparse/files.hpp"
+
+namespace vostok::cli::testing {
+
+using sparse::testing::ScratchFolder;
+
+struct Outcome {
+  int status = -1;     ///< exit status; 128 + signal where one ended it
+  std::string output;  ///< stdout
+  std::string errors;  ///< stderr
+};
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class Tool {
+ public:
+  /// Runs `vostok` with these arguments; `variables` are set beside the inherited environment.
+  Outcome run(const std::vector<std::string>& arguments, const std::vector<std::pair<std::string, std::string>>& variables = {}) const;
+
+  const ScratchFolder& folder() const { return folder_; }
+
+ private:
+  ScratchFolder folder_;  ///< its subfolder "cache" holds this tool's caches
+};
+
+}  // namespace vostok::cli::testing
