@@ -12,7 +12,6 @@ using ProgramHandle = _nvrtcProgram*;
 
 enum class NvrtcResult : unsigned {
   success = 0,
-  invalid_input = 3,
   invalid_option = 5,
   compilation = 6,
   builtin_operation_failure = 7,

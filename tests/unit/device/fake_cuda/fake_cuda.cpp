@@ -49,6 +49,13 @@ Result load(Code** handle, const void* image, const JitOption* options, void** v
   return Result::success;
 }
 
+Uuid some_uuid() {
+  Uuid uuid{};
+  for (int i = 0; i < 16; ++i) uuid.bytes[i] = static_cast<char>(i);
+  uuid.bytes[0] = static_cast<char>(state().settings["uuid_first_byte"]);
+  return uuid;
+}
+
 }  // namespace
 
 extern "C" {
@@ -78,11 +85,7 @@ Result cuDeviceGetName(char* name, int, DeviceHandle) {
   return run({"cuDeviceGetName"}, [&] { return std::strcpy(name, "Fake GPU"), Result::success; });
 }
 Result cuDeviceGetUuid(Uuid* uuid, DeviceHandle) {
-  return run({"cuDeviceGetUuid"}, [&] {
-    for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<char>(i);
-    uuid->bytes[0] = static_cast<char>(state().settings["uuid_first_byte"]);
-    return Result::success;
-  });
+  return run({"cuDeviceGetUuid"}, [&] { return *uuid = some_uuid(), Result::success; });
 }
 Result cuDeviceGetPCIBusId(char* text, int, DeviceHandle) {
   return run({"cuDeviceGetPCIBusId"}, [&] { return std::strcpy(text, "0000:01:00.0"), Result::success; });
@@ -253,7 +256,9 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, 
 }
 
 #ifndef FAKE_CUDA_OLD
-Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle device) { return cuDeviceGetUuid(uuid, device); }
+Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
+  return run({"cuDeviceGetUuid_v2"}, [&] { return *uuid = some_uuid(), Result::success; });
+}
 Result cuMemAllocAsync(DevicePointer* pointer, std::size_t bytes, StreamHandle stream) {
   return run({"cuMemAllocAsync", true, false, &stream_of(stream)}, [&] { return allocate(pointer, bytes); });
 }
