@@ -6,12 +6,6 @@
 
 namespace vostok {
 
-/// How a row's entries reach the lanes that multiply them.
-enum class Staging : unsigned char {
-  shared,  ///< lanes load different entries and exchange them through shared memory (paper, V-A)
-  direct   ///< every lane loads every entry itself, a broadcast through L1; no synchronisation
-};
-
 /// Which tiles neighbouring blocks take.
 enum class Raster : unsigned char {
   rows_first,    ///< row tiles of one column tile: blocks that run together share columns of B in L1
@@ -24,14 +18,6 @@ enum class ColumnEdge : unsigned char {
   clamped,     ///< they read the last columns and store nothing
   unchecked    ///< there are none: tile_columns divides n (the paper's predication removed, V-D3)
 };
-
-constexpr const char* name(Staging value) {
-  switch (value) {
-    case Staging::shared: return "shared";
-    case Staging::direct: return "direct";
-  }
-  return nullptr;
-}
 
 constexpr const char* name(Raster value) {
   switch (value) {
@@ -50,7 +36,6 @@ constexpr const char* name(ColumnEdge value) {
   return nullptr;
 }
 
-constexpr const char* type_name(Staging) { return "Staging"; }
 constexpr const char* type_name(Raster) { return "Raster"; }
 constexpr const char* type_name(ColumnEdge) { return "ColumnEdge"; }
 
@@ -59,10 +44,10 @@ struct RowTileTraits {
   Dtype element = Dtype::f32;
   Dtype output = Dtype::f32;
   IndexType index = IndexType::i32;
-  bool wide_offsets = false;   ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
-  bool blocked_sum = false;    ///< sums of at most 256 products go into a second accumulator
-  int dense_alignment = 16;    ///< bytes that divide every row start of B and C
-  int sparse_alignment = 16;   ///< bytes that divide the start of the values and of the indices
+  bool wide_offsets = false;  ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
+  bool blocked_sum = false;   ///< sums of at most 256 products go into a second accumulator
+  int dense_alignment = 16;   ///< bytes that divide every row start of B and C
+  int sparse_alignment = 16;  ///< bytes that divide the start of the values and of the indices
   Bias bias = Bias::none;
   Activation activation = Activation::none;
   Scale scale = Scale::one;
@@ -70,38 +55,40 @@ struct RowTileTraits {
 
 /// The tunables. The paper's techniques can be switched off one by one.
 struct RowTileConfig {
-  int tile_rows = 8;                     ///< rows of a block (1-D tiling, V-A)
-  int tile_columns = 32;                 ///< columns of B and C of a block
-  int threads_per_row = 8;               ///< lanes side by side along the columns (subwarp tiling, V-B1)
-  int row_split = 1;                     ///< subwarps of one warp that share a row's entries
-  int tile_nonzeros = 32;                ///< entries of a row per step
+  int tile_rows = 4;                     ///< rows of a block (1-D tiling, V-A)
+  int tile_columns = 64;                 ///< columns of B and C of a block
+  int threads_per_row = 16;              ///< lanes side by side along the columns (subwarp tiling, V-B1)
+  int row_split = 2;                     ///< subwarps of one warp that share a row's entries
+  int tile_nonzeros = 128;               ///< entries of a row per step
   int sparse_vector = 4;                 ///< entries per load of the sparse matrix
   int dense_vector = 4;                  ///< elements per load of B and store of C
   bool reverse_offset_alignment = true;  ///< steps start at the vector boundary before the row (V-B2)
   bool row_swizzle = true;               ///< rows in order of length (V-C)
+  bool deal_rows = false;                ///< blocks get long and short rows alike: their rows lie a whole grid apart in that order
   bool prescale_indices = true;          ///< column indices become byte offsets while they are staged (V-D1)
-  int residue_unroll = 4;                ///< entries per iteration where a step is not whole (V-D2)
+  int residue_unroll = 8;                ///< entries per iteration where a step is not whole (V-D2)
   ColumnEdge column_edge = ColumnEdge::clamped;
-  int loads_in_flight = 8;               ///< loads of B issued before the first of them is used
-  int min_blocks = 1;                    ///< blocks per multiprocessor that registers must allow
-  bool prefetch_sparse = true;           ///< the next step's entries are loaded while this one's are multiplied
-  Staging staging = Staging::shared;
+  int loads_in_flight = 8;       ///< loads of B issued before the first of them is used
+  bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
+  int min_blocks = 4;            ///< blocks per multiprocessor that registers must allow
+  bool prefetch_sparse = true;   ///< the next step's entries are loaded while this one's are multiplied
   Raster raster = Raster::rows_first;
-  bool stream_output = false;            ///< C is stored as data that will not be read soon
-  bool sparse_no_allocate = false;       ///< sparse loads leave L1 to B
+  bool stream_output = false;  ///< C is stored as data that will not be read soon
+
+  friend constexpr bool operator==(const RowTileConfig&, const RowTileConfig&) = default;
 };
 
 struct RowTileArgs {
-  const void* values;          ///< nonzeros, CSR order
+  const void* values;  ///< nonzeros, CSR order
   const void* column_indices;
-  const int* row_offsets;      ///< m + 1
-  const int* row_order;        ///< m rows by length, longest first; read only with row_swizzle
-  const void* dense;           ///< B
-  void* output;                ///< C
+  const int* row_offsets;  ///< m + 1
+  const int* row_order;    ///< m rows by length, longest first; read only with row_swizzle
+  const void* dense;       ///< B
+  void* output;            ///< C
   const float* bias;
   long long n;
-  long long dense_leading;     ///< elements between rows of B
-  long long output_leading;    ///< elements between rows of C
+  long long dense_leading;   ///< elements between rows of B
+  long long output_leading;  ///< elements between rows of C
   unsigned m;
   unsigned nonzeros;
   float scale;
@@ -132,16 +119,16 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("dense_vector", config.dense_vector);
   visit("reverse_offset_alignment", config.reverse_offset_alignment);
   visit("row_swizzle", config.row_swizzle);
+  visit("deal_rows", config.deal_rows);
   visit("prescale_indices", config.prescale_indices);
   visit("residue_unroll", config.residue_unroll);
   visit("column_edge", config.column_edge);
   visit("loads_in_flight", config.loads_in_flight);
+  visit("overlap_batches", config.overlap_batches);
   visit("min_blocks", config.min_blocks);
   visit("prefetch_sparse", config.prefetch_sparse);
-  visit("staging", config.staging);
   visit("raster", config.raster);
   visit("stream_output", config.stream_output);
-  visit("sparse_no_allocate", config.sparse_no_allocate);
 }
 
 /// Lanes that share a row's entries: its subwarps.
@@ -159,7 +146,6 @@ constexpr int staged_offset_bytes(const RowTileTraits& traits, const RowTileConf
 
 /// Dynamic shared memory of a block: value and offset per entry, and 16 bytes per row that spread neighbouring rows over the banks.
 constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
-  if (config.staging == Staging::direct) return 0;
   return config.tile_rows * (config.tile_nonzeros * (4 + staged_offset_bytes(traits, config)) + 16);
 }
 

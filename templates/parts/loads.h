@@ -1,15 +1,10 @@
-// Loads and stores of global memory with their cache hints. Operands are never written while a kernel runs, so loads go
-// through the read-only path, and the compiler may move them freely.
+// Loads and stores of global memory. Operands are never written while a kernel runs, so loads go through the read-only
+// path, and the compiler may move them freely.
 #pragma once
 
 #include "parts/vector.h"
 
 namespace vostok {
-
-enum class CacheHint : unsigned char {
-  keep,        ///< as usual
-  no_allocate  ///< read once: do not displace what L1 holds
-};
 
 namespace detail {
 
@@ -20,51 +15,41 @@ struct alignas(8) Bits64 {
   unsigned at[2];
 };
 
-#if defined(__CUDA_ARCH__)
+#ifdef VOSTOK_EMULATOR
 
-template <CacheHint hint>
+template <class Bits>
+__device__ inline Bits load_bits(const Bits* memory) {
+  return *memory;
+}
+
+template <class Bits>
+__device__ inline void stream_bits(Bits* memory, Bits bits) {
+  *memory = bits;
+}
+
+#else
+
 __device__ inline Bits128 load_bits(const Bits128* memory) {
   Bits128 bits;
-  if constexpr (hint == CacheHint::no_allocate) {
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3])
-        : "l"(memory));
-  } else {
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3]) : "l"(memory));
-  }
+  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3]) : "l"(memory));
   return bits;
 }
 
-template <CacheHint hint>
 __device__ inline Bits64 load_bits(const Bits64* memory) {
   Bits64 bits;
-  if constexpr (hint == CacheHint::no_allocate) {
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(bits.at[0]), "=r"(bits.at[1]) : "l"(memory));
-  } else {
-    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(bits.at[0]), "=r"(bits.at[1]) : "l"(memory));
-  }
+  asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(bits.at[0]), "=r"(bits.at[1]) : "l"(memory));
   return bits;
 }
 
-template <CacheHint hint>
 __device__ inline unsigned load_bits(const unsigned* memory) {
   unsigned bits;
-  if constexpr (hint == CacheHint::no_allocate) {
-    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(memory));
-  } else {
-    asm("ld.global.nc.u32 %0, [%1];" : "=r"(bits) : "l"(memory));
-  }
+  asm("ld.global.nc.u32 %0, [%1];" : "=r"(bits) : "l"(memory));
   return bits;
 }
 
-template <CacheHint hint>
 __device__ inline unsigned short load_bits(const unsigned short* memory) {
   unsigned short bits;
-  if constexpr (hint == CacheHint::no_allocate) {
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(memory));
-  } else {
-    asm("ld.global.nc.u16 %0, [%1];" : "=h"(bits) : "l"(memory));
-  }
+  asm("ld.global.nc.u16 %0, [%1];" : "=h"(bits) : "l"(memory));
   return bits;
 }
 
@@ -80,18 +65,6 @@ __device__ inline void stream_bits(unsigned* memory, unsigned bits) { asm volati
 
 __device__ inline void stream_bits(unsigned short* memory, unsigned short bits) {
   asm volatile("st.global.cs.u16 [%0], %1;" ::"l"(memory), "h"(bits));
-}
-
-#else
-
-template <CacheHint, class Bits>
-__device__ inline Bits load_bits(const Bits* memory) {
-  return *memory;
-}
-
-template <class Bits>
-__device__ inline void stream_bits(Bits* memory, Bits bits) {
-  *memory = bits;
 }
 
 #endif
@@ -118,18 +91,19 @@ struct BitsOf<2> {
 }  // namespace detail
 
 /// One load of sizeof(V) bytes: 2, 4, 8 or 16, aligned to as many.
-template <CacheHint hint = CacheHint::keep, class V>
+template <class V>
 __device__ inline V load_global(const V* memory) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;
-  return __builtin_bit_cast(V, detail::load_bits<hint>(reinterpret_cast<const Bits*>(memory)));
+  return __builtin_bit_cast(V, detail::load_bits(reinterpret_cast<const Bits*>(memory)));
 }
 
 /// One store; `stream` marks data that will not be read soon.
 template <bool stream, class V>
 __device__ inline void store_global(V* memory, const V& value) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;
-  if constexpr (stream) detail::stream_bits(reinterpret_cast<Bits*>(memory), __builtin_bit_cast(Bits, value));
-  else *reinterpret_cast<Bits*>(memory) = __builtin_bit_cast(Bits, value);
+  const auto bits = __builtin_bit_cast(Bits, value);
+  if constexpr (stream) detail::stream_bits(reinterpret_cast<Bits*>(memory), bits);
+  else *reinterpret_cast<Bits*>(memory) = bits;
 }
 
 }  // namespace vostok

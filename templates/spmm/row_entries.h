@@ -58,7 +58,6 @@ struct Packet {
 /// The packet at `position`; nothing is read at or past `end` rounded up to a vector, nor past the arrays.
 template <class F>
 __device__ inline Packet<F> load_packet(const RowTileArgs& args, unsigned position, unsigned end) {
-  constexpr CacheHint hint = F::config.sparse_no_allocate ? CacheHint::no_allocate : CacheHint::keep;
   constexpr int count = F::config.sparse_vector;
   using P = Packet<F>;
   const auto* values = static_cast<const typename P::Value*>(args.values) + position;
@@ -66,15 +65,15 @@ __device__ inline Packet<F> load_packet(const RowTileArgs& args, unsigned positi
   P packet{};
   if (position >= end) return packet;
   if (count == 1 || args.nonzeros - position >= count) {
-    packet.values = load_global<hint>(reinterpret_cast<const decltype(packet.values)*>(values));
-    packet.columns = load_global<hint>(reinterpret_cast<const decltype(packet.columns)*>(columns));
+    packet.values = load_global(reinterpret_cast<const decltype(packet.values)*>(values));
+    packet.columns = load_global(reinterpret_cast<const decltype(packet.columns)*>(columns));
     return packet;
   }
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     if (args.nonzeros - position > static_cast<unsigned>(i)) {
-      packet.values.at[i] = load_global<hint>(values + i);
-      packet.columns.at[i] = load_global<hint>(columns + i);
+      packet.values.at[i] = load_global(values + i);
+      packet.columns.at[i] = load_global(columns + i);
     }
   }
   return packet;
@@ -86,11 +85,5 @@ struct Batch {
   float values[count];
   Offset<F> offsets[count];
 };
-
-/// Where entry `i` of a lane's batch lies within the step: packets of neighbouring entries go round the row's subwarps.
-template <int count, int packet, int row_split>
-__device__ constexpr unsigned position_in_step(unsigned batch, int i, unsigned subwarp) {
-  return ((batch * count + i) / packet * row_split + subwarp) * packet + i % packet;
-}
 
 }  // namespace vostok

@@ -39,30 +39,38 @@ class RowSum {
     for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(static_cast<const Stored*>(args.dense) + columns.readable(c));
   }
 
-  /// Adds a batch whose entries are all the row's own.
+  /// A batch and what it multiplies.
   template <int count>
-  __device__ void add(const Batch<F, count>& batch) {
-    add_where(batch, [](int) { return true; });
-  }
-
-  /// Adds the entries for which own(i) holds; for the others B is not read and zero is added.
-  template <int count, class Own>
-  __device__ void add_where(const Batch<F, count>& batch, Own own) {
+  struct Loaded {
+    float values[count];
     Dense dense[count][chunks];
+  };
+
+  /// Loads B for the entries for which own(i) holds; the others get zeros and read nothing.
+  template <int count, class Own>
+  __device__ Loaded<count> load(const Batch<F, count>& batch, Own own) const {
+    Loaded<count> loaded;
 #pragma unroll
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
+      loaded.values[i] = batch.values[i];
 #pragma unroll
       for (int c = 0; c < chunks; ++c) {
-        dense[i][c] = {};
+        loaded.dense[i][c] = {};
         const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
-        if (own(i) && wanted) dense[i][c] = load_global(reinterpret_cast<const Dense*>(dense_[c] + batch.offsets[i]));
+        if (own(i) && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Dense*>(dense_[c] + batch.offsets[i]));
       }
+    }
+    return loaded;
+  }
+
+  template <int count>
+  __device__ void add(const Loaded<count>& loaded) {
 #pragma unroll
     for (int i = 0; i < count; ++i)
 #pragma unroll
       for (int c = 0; c < chunks; ++c)
 #pragma unroll
-        for (int j = 0; j < width; ++j) sum_[c][j] += batch.values[i] * Element<F::traits.element>::to_float(dense[i][c].at[j]);
+        for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(loaded.dense[i][c].at[j]);
   }
 
   /// Moves the sum so far to the total (blocked summation).

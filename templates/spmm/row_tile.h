@@ -10,21 +10,11 @@
 #include "abi/fixed.h"
 #include "abi/row_tile.h"
 #include "parts/epilogue.h"
-#include "spmm/direct_entries.h"
 #include "spmm/row_sum.h"
 #include "spmm/row_tile_rules.h"
 #include "spmm/staged_entries.h"
 
 namespace vostok {
-
-template <class F, Staging staging>
-struct EntriesOf {
-  using Type = StagedEntries<F>;
-};
-template <class F>
-struct EntriesOf<F, Staging::direct> {
-  using Type = DirectEntries<F>;
-};
 
 /// The block's tile. The tile index that varies slowly lies on y, and on z past 65535.
 template <class F>
@@ -39,41 +29,57 @@ struct TileIndex {
   }
 };
 
-/// Adds a step in which entries of other rows may lie.
-template <class F, class Entries>
-__device__ inline void add_part(RowSum<F>& sum, const Entries& entries, unsigned own_begin, unsigned own_end, unsigned subwarp) {
-  constexpr auto config = F::config;
-  constexpr int count = config.residue_unroll;
-  constexpr unsigned batch_length = count * config.row_split;
-  const auto add_batch = [&](unsigned b) {
-    sum.add_where(entries.template read<count>(b, subwarp), [&](int i) {
-      const unsigned position = position_in_step<count, Entries::packet(count), config.row_split>(b, i, subwarp);
-      return position >= own_begin && position < own_end;
-    });
-  };
-  if constexpr (config.staging == Staging::direct) {
-    // Entries lie in registers: batches are numbered by constants.
-#pragma unroll
-    for (unsigned b = 0; b < config.tile_nonzeros / batch_length; ++b)
-      if (b * batch_length < own_end) add_batch(b);
-  } else {
+/// The place in the row order that a row of a block's tile has. Neighbouring rows fill a tile, or, dealt, neighbouring rows
+/// fill a warp and the warps of a block lie a whole grid apart.
+template <class F>
+__device__ inline unsigned row_slot(const RowTileArgs& args, unsigned row_tile, unsigned row_in_block) {
+  constexpr unsigned tile_rows = F::config.tile_rows;
+  if constexpr (!F::config.deal_rows) return row_tile * tile_rows + row_in_block;
+  constexpr unsigned warp_rows = 32 / lanes_per_row(F::config);
+  const unsigned row_tiles = (args.m + tile_rows - 1) / tile_rows;
+  return (row_in_block / warp_rows * row_tiles + row_tile) * warp_rows + row_in_block % warp_rows;
+}
+
+/// Adds the batches [batch, end), at least one; load(b) loads one of them. The loops stay rolled: unrolled, they would issue
+/// the loads of all batches at once, and the config says how many are wanted.
+template <class F, class Load>
+__device__ inline void add_batches(RowSum<F>& sum, unsigned batch, unsigned end, Load load) {
+  if constexpr (!F::config.overlap_batches) {
 #pragma unroll 1
-    for (unsigned b = own_begin / batch_length; b * batch_length < own_end; ++b) add_batch(b);
+    for (; batch < end; ++batch) sum.add(load(batch));
+  } else {
+    auto even = load(batch);
+#pragma unroll 1
+    for (;;) {
+      if (++batch == end) return sum.add(even);
+      const auto odd = load(batch);
+      sum.add(even);
+      if (++batch == end) return sum.add(odd);
+      even = load(batch);
+      sum.add(odd);
+    }
   }
 }
 
-template <class F, class Entries>
-__device__ inline void add_whole(RowSum<F>& sum, const Entries& entries, unsigned subwarp) {
+/// Adds a step whose entries are all the row's own.
+template <class F>
+__device__ inline void add_whole(RowSum<F>& sum, const StagedEntries<F>& entries, unsigned subwarp) {
   constexpr int count = F::config.loads_in_flight;
-  constexpr unsigned batches = entries_per_lane(F::config) / count;
-  if constexpr (F::config.staging == Staging::direct) {
-#pragma unroll
-    for (unsigned b = 0; b < batches; ++b) sum.add(entries.template read<count>(b, subwarp));
-  } else {
-    // Unrolled, this loop would issue the loads of all batches at once: loads_in_flight says how many are wanted.
-#pragma unroll 1
-    for (unsigned b = 0; b < batches; ++b) sum.add(entries.template read<count>(b, subwarp));
-  }
+  add_batches<F>(sum, 0, entries_per_lane(F::config) / count,
+                 [&](unsigned b) { return sum.load(entries.template read<count>(b, subwarp), [](int) { return true; }); });
+}
+
+/// Adds the entries [own_begin, own_end) of a step that holds entries of other rows, or ends early.
+template <class F>
+__device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries, unsigned own_begin, unsigned own_end, unsigned subwarp) {
+  constexpr int count = F::config.residue_unroll;
+  constexpr unsigned batch_length = count * F::config.row_split;
+  add_batches<F>(sum, own_begin / batch_length, (own_end + batch_length - 1) / batch_length, [&](unsigned b) {
+    return sum.load(entries.template read<count>(b, subwarp), [&](int i) {
+      const unsigned position = StagedEntries<F>::template position<count>(b, i, subwarp);
+      return position >= own_begin && position < own_end;
+    });
+  });
 }
 
 template <class F>
@@ -81,7 +87,7 @@ __device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, con
   constexpr auto config = F::config;
   constexpr unsigned step_length = config.tile_nonzeros;
   constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
-  typename EntriesOf<F, config.staging>::Type entries(args, span, row_in_block, lane);
+  StagedEntries<F> entries(args, span, row_in_block, lane);
   const unsigned subwarp = lane / config.threads_per_row;
   // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
   const unsigned steps = warp_maximum<lanes_per_row(config)>((span.end - span.first + step_length - 1) / step_length);
@@ -135,7 +141,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_
 
   const unsigned row_in_block = threadIdx.x / lanes_per_row(config);
   const unsigned lane = threadIdx.x % lanes_per_row(config);
-  const unsigned slot = tile.row_tile * config.tile_rows + row_in_block;
+  const unsigned slot = row_slot<F>(args, tile.row_tile, row_in_block);
   const bool exists = slot < args.m;
   unsigned row = slot;
   if constexpr (config.row_swizzle)

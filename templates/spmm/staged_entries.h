@@ -26,12 +26,11 @@ template <class F>
 class StagedEntries {
   static constexpr auto config = F::config;
   static constexpr unsigned step_length = config.tile_nonzeros;
-  static constexpr int loads = (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
+  static constexpr int loads =
+      (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
   static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
 
  public:
-  static constexpr int packet(int count) { return count < 4 ? count : 4; }
-
   __device__ StagedEntries(const RowTileArgs& args, const RowSpan& span, unsigned row_in_block, unsigned lane)
       : args_(args), span_(span), row_(dynamic_shared<StagedBlock<F>>().rows[row_in_block]), lane_(lane) {}
 
@@ -64,15 +63,22 @@ class StagedEntries {
   /// Every lane has read the step.
   __device__ void release() { __syncwarp(); }
 
+  /// Where entry `i` of a lane's batch of `count` lies within the step: neighbours that one load reads go round the subwarps.
+  template <int count>
+  static __device__ constexpr unsigned position(unsigned batch, int i, unsigned subwarp) {
+    constexpr int width = read_width<count>;
+    return ((batch * count + i) / width * config.row_split + subwarp) * width + i % width;
+  }
+
   template <int count>
   __device__ Batch<F, count> read(unsigned batch, unsigned subwarp) const {
-    constexpr int width = packet(count);
+    constexpr int width = read_width<count>;
     Batch<F, count> entries;
 #pragma unroll
     for (int i = 0; i < count; i += width) {
-      const unsigned position = position_in_step<count, width, config.row_split>(batch, i, subwarp);
-      const auto values = *reinterpret_cast<const Vector<float, width>*>(&row_.values[position]);
-      const auto offsets = *reinterpret_cast<const Vector<typename StagedRow<F>::StagedOffset, width>*>(&row_.offsets[position]);
+      const unsigned place = position<count>(batch, i, subwarp);
+      const auto values = *reinterpret_cast<const Vector<float, width>*>(&row_.values[place]);
+      const auto offsets = *reinterpret_cast<const Vector<typename StagedRow<F>::StagedOffset, width>*>(&row_.offsets[place]);
 #pragma unroll
       for (int j = 0; j < width; ++j) {
         entries.values[i + j] = values.at[j];
@@ -83,6 +89,9 @@ class StagedEntries {
   }
 
  private:
+  template <int count>
+  static constexpr int read_width = count < 4 ? count : 4;
+
   __device__ unsigned slot(int i) const { return (i * lanes_per_row(config) + lane_) * config.sparse_vector; }
   __device__ Offset<F> row_bytes() const { return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element); }
   __device__ auto stage_offset(Offset<F> column) const {

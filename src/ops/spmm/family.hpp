@@ -39,6 +39,7 @@ struct SpmmLaunch {
   std::size_t argument_bytes = 0;
   std::int64_t m = 0;
   std::int64_t k = 0;
+  std::int64_t nonzeros = 0;
   std::int64_t dense_leading = 0;    ///< 0: n
   std::int64_t output_leading = 0;   ///< 0: n
   std::int64_t tile_rows = 1;
@@ -61,6 +62,8 @@ class SpmmFamily {
   virtual FieldMap default_config(const SpmmQuery& query) const = 0;
   /// Every config of the space, legal or not, default first, no repeats.
   virtual std::vector<FieldMap> space(const SpmmQuery& query) const = 0;
+  /// A few configs that are worth racing first, best guess first, the default among them; some may be forbidden.
+  virtual std::vector<FieldMap> short_list(const SpmmQuery& query) const = 0;
   /// Why the rules forbid this config here; nothing where they admit it. Also for configs from caches.
   virtual std::optional<std::string> forbidden(const SpmmQuery& query, const FieldMap& config) const = 0;
   /// The specialisation. The config must be admitted.

@@ -1,0 +1,37 @@
+// row_tile on the host, in four parts: traits and launch (row_tile.cpp), rules, space, cost model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <abi/row_tile.h>
+
+#include "ops/spmm/family.hpp"
+
+namespace vostok::ops {
+
+std::unique_ptr<SpmmFamily> make_row_tile();
+
+namespace row_tile {
+
+/// What the problem fixes for the kernel.
+RowTileTraits traits(const SpmmQuery& query);
+
+/// Why the kernel cannot run this config here; nothing where it can (row_tile_rules.cpp).
+std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config);
+
+/// The paper's heuristic: n tile = n rounded up to a power of two, at most 64; widest legal vectors (row_tile_space.cpp).
+RowTileConfig default_config(const SpmmQuery& query);
+
+/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+std::vector<RowTileConfig> space(const SpmmQuery& query);
+
+/// Configs that between them come within half a percent of the best on the problems they were chosen on; default first.
+std::vector<RowTileConfig> short_list(const SpmmQuery& query);
+
+/// Predicted microseconds, for ranking (row_tile_cost.cpp).
+double predict_us(const SpmmQuery& query, const RowTileConfig& config);
+
+}  // namespace row_tile
+}  // namespace vostok::ops

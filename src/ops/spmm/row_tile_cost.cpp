@@ -1,0 +1,101 @@
+// The cost model of row_tile: three resources, the latency of a row, and what they add up to. Constants were fitted to
+// measurements on an H200 (bench/NOTES.md); other devices scale by multiprocessors and clock. It ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/spmm/row_tile.hpp"
+
+namespace vostok::ops::row_tile {
+
+namespace {
+
+struct Machine {
+  double multiprocessors = 132;
+  double cycles_per_us = 1900;
+  double l2_bytes_per_us = 10.7e6;
+  double memory_bytes_per_us = 4.2e6;
+};
+
+Machine machine_of(const SpmmQuery& query) {
+  Machine machine;
+  if (query.device == nullptr || !query.device->info().gpu) return machine;
+  const DeviceInfo& info = query.device->info();
+  const Machine fitted;
+  if (info.multiprocessors > 0) machine.multiprocessors = info.multiprocessors;
+  if (info.clock_mhz > 0) machine.cycles_per_us = info.clock_mhz;
+  machine.l2_bytes_per_us *= machine.multiprocessors / fitted.multiprocessors * machine.cycles_per_us / fitted.cycles_per_us;
+  if (info.peak_bandwidth_gb > 0) machine.memory_bytes_per_us = info.peak_bandwidth_gb * 1e3 * 0.9;
+  return machine;
+}
+
+/// Sizes as real numbers.
+struct Sizes {
+  double m, n, nonzeros, mean_row, longest_row, density;
+};
+
+Sizes sizes_of(const SpmmQuery& query) {
+  const TopologyStatistics& s = query.statistics;
+  const auto m = static_cast<double>(std::max<std::int64_t>(s.rows, 1));
+  const auto nonzeros = static_cast<double>(std::max<std::int64_t>(s.nonzeros, 1));
+  const auto k = static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  return {
+      m, static_cast<double>(std::max<std::int64_t>(query.n_most, 1)), nonzeros, nonzeros / m, static_cast<double>(s.longest_row), nonzeros / m / k};
+}
+
+/// Microseconds in which L1 and shared memory serve all loads: a wavefront of 128 bytes a cycle.
+double l1_us(const Sizes& size, const RowTileConfig& c, double column_tiles, const Machine& machine) {
+  const double dense_wavefronts = size.n * 4 / 128 / column_tiles;
+  const double sparse_wavefronts = 0.5 / c.row_split;
+  return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors / machine.cycles_per_us;
+}
+
+/// Microseconds in which L2 serves what L1 misses: rows that run together on a multiprocessor share rows of B.
+double l2_us(const Sizes& size, const RowTileConfig& c, double column_tiles, const Machine& machine) {
+  const double together = c.tile_rows * (1 + (c.min_blocks - 1) * 0.2);
+  const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), together)) / (size.density * together);
+  const double dense_bytes = size.nonzeros * size.n * 4 * (0.11 + 0.89 * missed);
+  return (dense_bytes + size.nonzeros * 8 * column_tiles) / machine.l2_bytes_per_us;
+}
+
+/// Microseconds that a row of this many entries takes alone.
+double row_us(double entries, const RowTileConfig& c) {
+  constexpr double start_us = 0.38;
+  constexpr double step_us = 0.094;
+  constexpr double batch_us = 0.13;
+  constexpr double value_us = 0.0005;
+  const int batch = c.residue_unroll * (c.overlap_batches ? 2 : 1);
+  const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
+  const double batches = std::ceil(entries / c.row_split / batch + 0.5);
+  return start_us + std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * batch * value_us);
+}
+
+double output_us(const SpmmQuery& query, const Sizes& size, const Machine& machine) {
+  const double output_bytes = size.m * size.n * 4;
+  const double dense_bytes = std::min(static_cast<double>(query.statistics.cols), size.nonzeros) * size.n * 4;
+  constexpr double cached_bytes = 4e7;
+  if (output_bytes < cached_bytes) return output_bytes / machine.l2_bytes_per_us;
+  return (output_bytes + dense_bytes) / machine.memory_bytes_per_us;
+}
+
+}  // namespace
+
+double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
+  const Machine machine = machine_of(query);
+  const Sizes size = sizes_of(query);
+  const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n_most, 1), config.tile_columns));
+  const auto row_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.statistics.rows, 1), config.tile_rows));
+  const double waves = std::max(1.0, row_tiles * column_tiles / (machine.multiprocessors * config.min_blocks));
+  const double l1 = l1_us(size, config, column_tiles, machine);
+  const double l2 = l2_us(size, config, column_tiles, machine);
+  const double row = row_us(size.mean_row, config);
+  const double latency = row * waves;
+  const double longest = std::max({l1, l2, latency});
+  const double tail = row_us(size.longest_row, config) - row;
+  constexpr double launch_us = 2.2;
+  constexpr double overlap_loss = 0.3;   // resources are never used perfectly beside one another
+  constexpr double exposed_tail = 0.22;  // long rows start first
+  return launch_us + longest + overlap_loss * (l1 + l2 + latency - longest) + std::max(0.0, tail) * exposed_tail + output_us(query, size, machine);
+}
+
+}  // namespace vostok::ops::row_tile

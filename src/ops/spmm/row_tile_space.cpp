@@ -1,0 +1,189 @@
+// The space of row_tile as tables, measured on an H200 over the problems of the Deep Learning Matrix Collection
+// (bench/NOTES.md). What never won there is not in the space: single-row subwarps of fewer than eight lanes where n is larger, dense loads narrower
+// than the alignment allows, more than 512 threads, steps of fewer than 32 entries a lane.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "ops/spmm/row_tile.hpp"
+
+namespace vostok::ops::row_tile {
+
+namespace {
+
+/// How the lanes of a warp share columns and entries.
+struct Shape {
+  int threads_per_row;
+  int row_split;
+  int chunks;  ///< of dense_vector columns per lane
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+constexpr std::array shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2},
+                               Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
+
+constexpr std::array block_threads = {64, 128, 256, 512};
+
+/// How many loads of B a lane has in flight where steps are whole, and where they are not.
+struct Batches {
+  int loads_in_flight;
+  int residue_unroll;
+  bool overlap;
+};
+
+constexpr std::array batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
+
+struct Steps {
+  int entries_per_lane;
+  bool prefetch;
+};
+
+constexpr std::array steps = {Steps{32, true}, Steps{64, true}, Steps{64, false}};
+
+struct Order {
+  Raster raster;
+  bool deal_rows;
+};
+
+constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::columns_first, false}, Order{Raster::rows_first, true},
+                               Order{Raster::columns_first, true}};
+
+/// Threads that share a multiprocessor: 128 registers each. Fewer registers for more threads lost nearly everywhere.
+constexpr int resident_threads = 512;
+
+int widest_dense_vector(const SpmmQuery& query, const RowTileTraits& t) {
+  if (query.n_least != query.n_most) return 1;
+  int widest = 4;
+  while (widest > 1 && (widest * size_of(t.element) > t.dense_alignment || query.n_most % widest != 0)) widest /= 2;
+  return widest;
+}
+
+int widest_sparse_vector(const RowTileTraits& t) { return std::min(4, t.sparse_alignment / size_of(t.element)); }
+
+/// n rounded up to a power of two, at most `most`.
+int rounded_columns(const SpmmQuery& query, int most) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n_most, 1, most))));
+}
+
+/// An output that does not stay in L2 anyway is streamed past it.
+bool streams_output(const SpmmQuery& query) {
+  constexpr std::int64_t usual_l2_bytes = 32 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.rows * query.n_most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+}
+
+/// What every config of this query has in common.
+RowTileConfig common(const SpmmQuery& query) {
+  const RowTileTraits t = traits(query);
+  return {.sparse_vector = widest_sparse_vector(t),
+          .dense_vector = widest_dense_vector(query, t),
+          .reverse_offset_alignment = true,
+          .row_swizzle = true,
+          .prescale_indices = true,
+          .column_edge = ColumnEdge::clamped,
+          .stream_output = streams_output(query)};
+}
+
+RowTileConfig with_shape(RowTileConfig config, const Shape& shape, int threads_per_block) {
+  config.threads_per_row = shape.threads_per_row;
+  config.row_split = shape.row_split;
+  config.tile_columns = shape.threads_per_row * shape.chunks * config.dense_vector;
+  config.tile_rows = std::max(1, threads_per_block / lanes_per_row(config));
+  config.min_blocks = std::max(1, resident_threads / threads(config));
+  return config;
+}
+
+RowTileConfig with_steps(RowTileConfig config, const Steps& step, const Batches& batch) {
+  config.tile_nonzeros = step.entries_per_lane * config.row_split;
+  config.prefetch_sparse = step.prefetch;
+  config.loads_in_flight = batch.loads_in_flight;
+  config.residue_unroll = batch.residue_unroll;
+  config.overlap_batches = batch.overlap;
+  return config;
+}
+
+RowTileConfig with_order(RowTileConfig config, const Order& order) {
+  config.raster = order.raster;
+  config.deal_rows = order.deal_rows;
+  return config;
+}
+
+/// The table's shapes, one that fits n where that is narrower, and none twice.
+std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
+  std::vector<Shape> list(shapes.begin(), shapes.end());
+  const int lanes = std::max(1, rounded_columns(query, 8 * dense_vector) / dense_vector);
+  if (lanes < 8) list.push_back({lanes, 32 / lanes, 1});
+  if (query.problem.math == Math::strict)
+    for (Shape& shape : list) shape.row_split = 1;
+  std::vector<Shape> unique;
+  for (const Shape& shape : list)
+    if (std::find(unique.begin(), unique.end(), shape) == unique.end()) unique.push_back(shape);
+  return unique;
+}
+
+/// The short list's entries: greedily chosen, each to bring the best of those before it nearest to the best of the space
+/// over all problems measured.
+struct Choice {
+  Shape shape;
+  int threads_per_block;
+  Steps step;
+  Batches batch;
+  Order order;
+};
+
+constexpr std::array choices = {
+    Choice{{16, 2, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
+    Choice{{8, 4, 1}, 128, {32, true}, {4, 4, true}, {Raster::columns_first, false}},
+    Choice{{16, 2, 1}, 512, {64, true}, {8, 8, true}, {Raster::rows_first, true}},
+    Choice{{32, 1, 1}, 128, {64, true}, {16, 16, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 512, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{8, 4, 1}, 512, {32, true}, {4, 4, true}, {Raster::rows_first, true}},
+    Choice{{32, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
+    Choice{{8, 4, 1}, 128, {64, false}, {16, 16, false}, {Raster::rows_first, false}},
+    Choice{{16, 2, 1}, 128, {64, true}, {8, 16, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 256, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
+    Choice{{8, 1, 2}, 512, {32, true}, {4, 4, true}, {Raster::rows_first, false}},
+    Choice{{32, 1, 1}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 512, {32, true}, {4, 4, true}, {Raster::columns_first, true}},
+    Choice{{8, 4, 1}, 64, {32, true}, {16, 16, false}, {Raster::columns_first, false}},
+    Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
+};
+
+}  // namespace
+
+RowTileConfig default_config(const SpmmQuery& query) {
+  const RowTileConfig base = common(query);
+  const int lanes = std::max(1, rounded_columns(query, 64) / base.dense_vector);
+  const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
+  return with_order(with_steps(with_shape(base, shape, 128), steps.back(), {8, 8, false}), {Raster::columns_first, false});
+}
+
+std::vector<RowTileConfig> space(const SpmmQuery& query) {
+  const RowTileConfig base = common(query);
+  std::vector<RowTileConfig> list = {default_config(query)};
+  for (const Shape& shape : shapes_for(query, base.dense_vector))
+    for (const int threads_per_block : block_threads)
+      for (const Steps& step : steps)
+        for (const Batches& batch : batches)
+          for (const Order& order : orders) {
+            const RowTileConfig config = with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
+            if (!(config == list.front())) list.push_back(config);
+          }
+  return list;
+}
+
+std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
+  const RowTileConfig base = common(query);
+  std::vector<RowTileConfig> list = {default_config(query)};
+  for (const Choice& choice : choices) {
+    Shape shape = choice.shape;
+    if (query.problem.math == Math::strict) shape.row_split = 1;
+    const RowTileConfig config = with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order);
+    if (!(config == list.front())) list.push_back(config);
+  }
+  return list;
+}
+
+}  // namespace vostok::ops::row_tile
