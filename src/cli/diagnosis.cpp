@@ -58,6 +58,14 @@ std::string gpu_text(const DeviceInfo& gpu) {
   return text;
 }
 
+/// The compiler's identity ends with its flags: they get a line of their own.
+std::string emulator_text(const Diagnosis& diagnosis) {
+  if (!diagnosis.runs_on_emulator()) return line("emulator", "  " + diagnosis.emulator_problem);
+  const std::string& identity = diagnosis.emulator_compiler;
+  const std::size_t flags = std::min(identity.find(" -"), identity.size());
+  return line("emulator", "* " + identity.substr(0, flags)) + (flags < identity.size() ? line("", wrapped(identity.substr(flags + 1))) : "");
+}
+
 std::string findings_text(const Diagnosis& diagnosis) {
   std::string text;
   std::string previous;
@@ -118,7 +126,7 @@ Diagnosis diagnose() {
 std::string diagnosis_text(const Diagnosis& diagnosis) {
   std::string text = line("vostok", library_version) + findings_text(diagnosis);
   for (const DeviceInfo& gpu : diagnosis.gpus) text += gpu_text(gpu);
-  text += line("emulator", diagnosis.runs_on_emulator() ? "* " + diagnosis.emulator_compiler : "  " + diagnosis.emulator_problem);
+  text += emulator_text(diagnosis);
   return text + caches_text(diagnosis) + variables_text(diagnosis) + line("verdict", diagnosis.verdict());
 }
 

@@ -43,7 +43,10 @@ CLI::Option* add_enum_option(CLI::App& app, const std::string& option, Enum& val
   const auto take = [&value, option](const std::string& text) {
     if (!parse_enum(text, value)) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
   };
-  return app.add_option_function<std::string>(option, take, description)->default_str(name(value))->run_callback_for_default(false);
+  return app.add_option_function<std::string>(option, take, description)
+      ->type_name("NAME")
+      ->default_str(name(value))
+      ->run_callback_for_default(false);
 }
 
 }  // namespace vostok::cli

@@ -22,7 +22,7 @@ void require_host_memory(const char* what, double bytes) {
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (bytes > here)
-    fail(ErrorCode::out_of_memory, "cannot {}: it takes about {:.1f} GiB of host memory, and this machine has {:.1f} GiB", what, bytes / gib,
+    fail(ErrorCode::out_of_memory, "cannot {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", what, bytes / gib,
          here / gib);
 }
 

@@ -2,10 +2,18 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 namespace vostok::cli {
 
 void ProgressLine::update(const std::string& text) {
-  if (isatty(STDERR_FILENO) == 0) return note(text);
+  if (isatty(STDERR_FILENO) == 0) {
+    constexpr std::chrono::seconds between(2);  // a log file is not to be flooded
+    const auto now = std::chrono::steady_clock::now();
+    if (noted_ && now - *noted_ < between) return;
+    noted_ = now;
+    return note(text);
+  }
   std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
   std::fflush(stderr);
   shown_ = true;

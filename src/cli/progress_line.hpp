@@ -1,7 +1,8 @@
-// Progress on stderr: one line that is rewritten on a terminal, a line each elsewhere.
+// Progress on stderr: one line that is rewritten on a terminal, now and then a line elsewhere.
 #pragma once
 
-#include <cstdio>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,7 @@ class ProgressLine {
 
  private:
   bool shown_ = false;
+  std::optional<std::chrono::steady_clock::time_point> noted_;  ///< when the last line was written where there is no terminal
 };
 
 }  // namespace vostok::cli

@@ -31,9 +31,11 @@ std::string problem_text(const SpmmReport& report) {
 std::string choice_text(const Explanation& explanation) {
   if (explanation.family.empty()) return line("family", explanation.note);
   std::string provenance = name(explanation.provenance);
-  if (!explanation.note.empty()) provenance += ": " + explanation.note;
+  // A note may begin with the provenance itself.
+  if (explanation.note.starts_with(provenance)) provenance = explanation.note;
+  else if (!explanation.note.empty()) provenance += ": " + explanation.note;
   if (explanation.speedup_over_default) provenance += fmt::format(", {:.2f}x the default config's speed", *explanation.speedup_over_default);
-  return line("family", explanation.family) + line("config", to_text(explanation.config)) + line("provenance", provenance);
+  return line("family", explanation.family) + line("config", wrapped(to_text(explanation.config))) + line("provenance", provenance);
 }
 
 std::string device_text(const DeviceInfo& device) {
@@ -44,7 +46,7 @@ std::string device_text(const DeviceInfo& device) {
 
 std::string preparation_text(const SpmmReport& report) {
   std::string kernels = fmt::format("{} compiled by this process", report.compiled);
-  if (report.compiled > 0) kernels += fmt::format(", {:.1f} ms in the compiler", report.compile_ms);
+  if (report.compiled > 0) kernels += fmt::format(", {:.1f} ms of compiling over all threads", report.compile_ms);
   return line("kernels", kernels) +
          line("plan", fmt::format("{:.1f} ms, compiling and tuning included; topology {:.1f} ms", report.plan_ms, report.topology_ms));
 }
