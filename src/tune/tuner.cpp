@@ -64,7 +64,8 @@ class Race {
     for (const Runner& runner : runners_)
       if (!runner.samples_us.empty()) best = std::min(best, runner.median());
     const double left = std::max(0.0, settings_.budget_seconds - elapsed_seconds());
-    settings_.progress(fmt::format("{} {}/{}, best so far {:.2f} us, at most {:.0f} s left", phase, done, of, std::isfinite(best) ? best : 0.0, left));
+    const std::string found = std::isfinite(best) ? fmt::format("best so far {:.2f} us, ", best) : "";
+    settings_.progress(fmt::format("{} {}/{}, {}at most {:.0f} s left", phase, done, of, found, left));
   }
 
   void publish(Result result) {
@@ -124,7 +125,7 @@ class Race {
       if (must_run) --defaults_left;
       if (result->status.empty()) enter({.result = std::move(*result), .sequence = nullptr, .samples_us = {}});
       else publish(std::move(*result));
-      if (++done % 16 == 0 || done == candidates_.size()) report("screen", done, candidates_.size());
+      report("screen", ++done, candidates_.size());
       if (runners_.size() > 2 * most_racers) keep_fastest(most_racers, hopeless);
     }
   }
@@ -160,7 +161,7 @@ class Race {
     if (runners_.size() < 2) return;
     for (int round = 0; round < count && !out_of_time(); ++round) {
       one_round();
-      if (round + 1 == count) report(phase, static_cast<std::size_t>(count), static_cast<std::size_t>(count));
+      report(phase, static_cast<std::size_t>(round) + 1, static_cast<std::size_t>(count));
     }
   }
 
