@@ -42,9 +42,7 @@ std::unique_ptr<ClockMonitor> ClockMonitor::open(const std::string& pci_bus_id, 
   return monitor;
 }
 
-ClockMonitor::~ClockMonitor() {
-  api_.nvmlShutdown();
-}
+ClockMonitor::~ClockMonitor() { api_.nvmlShutdown(); }
 
 std::optional<Clocks> ClockMonitor::read() const {
   unsigned sm_mhz = 0;

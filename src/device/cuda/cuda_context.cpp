@@ -47,9 +47,7 @@ OwnedStream::OwnedStream(const CudaContext& context) : context_(context) {
   driver.require("create a stream", driver.cuStreamCreate, &handle_, stream_non_blocking);
 }
 
-OwnedStream::~OwnedStream() {
-  context_.driver().cuStreamDestroy_v2(handle_);
-}
+OwnedStream::~OwnedStream() { context_.driver().cuStreamDestroy_v2(handle_); }
 
 OwnedEvent::OwnedEvent(const CudaContext& context, unsigned flags) : context_(&context) {
   const Driver& driver = context_->driver();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "device/cuda/driver_library.hpp"
 
@@ -69,6 +70,18 @@ class LibraryScope {
   ContextScope current_;
   CaptureMode mode_ = CaptureMode::relaxed;
 };
+
+/// For what must not throw: runs `action` in a library scope. False where the driver is gone, as at process exit.
+template <class Action>
+bool attempt(const CudaContext& context, Action&& action) noexcept {
+  try {
+    const LibraryScope scope(context);
+    std::forward<Action>(action)();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
 
 /// A non-blocking stream. Made and destroyed with the context current.
 class OwnedStream {

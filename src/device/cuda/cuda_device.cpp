@@ -10,13 +10,9 @@ namespace {
 
 constexpr int hopper = 90;  // the first with programmatic dependent launch
 
-DevicePointer address(const void* memory) {
-  return reinterpret_cast<DevicePointer>(memory);
-}
+DevicePointer address(const void* memory) { return reinterpret_cast<DevicePointer>(memory); }
 
-const CudaKernel& cuda_kernel(const Kernel& kernel) {
-  return static_cast<const CudaKernel&>(kernel);
-}
+const CudaKernel& cuda_kernel(const Kernel& kernel) { return static_cast<const CudaKernel&>(kernel); }
 
 }  // namespace
 
@@ -25,7 +21,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, int ordinal, const 
       properties_(read_properties(context_->driver(), context_->device())),
       compiler_(options.nvrtc) {
   if (properties_.capability < oldest_capability) {
-    fail(ErrorCode::no_device, "cannot use {}: its architecture {} is older than sm_{}", info().name, info().architecture, oldest_capability);
+    fail(ErrorCode::no_device, "cannot use {}: its architecture {} is older than sm_{}", properties_.info.name, properties_.info.architecture,
+         oldest_capability);
   }
   const LibraryScope scope(*context_);
   own_stream_ = std::make_unique<OwnedStream>(*context_);
@@ -34,12 +31,7 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, int ordinal, const 
 
 CudaDevice::~CudaDevice() {
   memory_.reset();
-  try {
-    const LibraryScope scope(*context_);
-    own_stream_.reset();
-  } catch (const Error&) {
-    // The driver is gone, as at process exit, and the stream with it.
-  }
+  attempt(*context_, [&] { own_stream_.reset(); });
 }
 
 std::shared_ptr<const Kernel> CudaDevice::load(const Image& image, std::int64_t shared_bytes) {

@@ -56,12 +56,7 @@ CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, const std
 }
 
 CudaSequence::~CudaSequence() {
-  try {
-    const LibraryScope scope(*context_);
-    parts_.reset();
-  } catch (const Error&) {
-    // The driver is gone, as at process exit, and the graph with it.
-  }
+  attempt(*context_, [&] { parts_.reset(); });
 }
 
 double CudaSequence::replay_us() {

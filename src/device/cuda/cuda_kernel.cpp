@@ -46,12 +46,7 @@ CudaKernel::CudaKernel(std::shared_ptr<const CudaContext> context, const Image& 
 }
 
 CudaKernel::~CudaKernel() {
-  try {
-    const LibraryScope scope(*context_);
-    unload();
-  } catch (const Error&) {
-    // The driver is gone, as at process exit, and the kernel with it.
-  }
+  attempt(*context_, [&] { unload(); });
 }
 
 void CudaKernel::load_library(const Image& image) {

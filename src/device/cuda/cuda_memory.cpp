@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::uintptr_t alignment_bytes = 256;
 
-DevicePointer address(void* memory) {
-  return reinterpret_cast<DevicePointer>(memory);
-}
+DevicePointer address(void* memory) { return reinterpret_cast<DevicePointer>(memory); }
 
 }  // namespace
 
@@ -27,8 +25,7 @@ CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_p
 }
 
 CudaMemory::~CudaMemory() {
-  try {
-    const LibraryScope scope(*context_);
+  attempt(*context_, [&] {
     for (const Grave& grave : graves_) {
       for (const OwnedEvent& event : grave.events) context_->driver().cuEventSynchronize(event.get());
       free(grave.memory);
@@ -36,9 +33,7 @@ CudaMemory::~CudaMemory() {
     graves_.clear();
     if (pool_stream_) context_->driver().cuStreamSynchronize(pool_stream_->get());
     pool_stream_.reset();
-  } catch (const Error&) {
-    // The driver is gone, as at process exit, and the memory with it.
-  }
+  });
 }
 
 void* CudaMemory::allocate(std::int64_t bytes) {
@@ -91,17 +86,16 @@ void CudaMemory::free(void* memory) const noexcept {
 
 void CudaMemory::release_behind(void* memory, const std::vector<Stream>& streams) noexcept {
   if (memory == nullptr) return;
-  try {
-    {
-      const LibraryScope scope(*context_);
-      Grave grave = dig(memory, streams);
-      const std::lock_guard lock(mutex_);
-      graves_.push_back(std::move(grave));
-    }
+  // Where even this fails, without a driver or host memory, giving the block up is the only safe end.
+  attempt(*context_, [&] {
+    bury(dig(memory, streams));
     sweep();
-  } catch (...) {
-    // Without a driver or host memory nothing can be recorded: giving the block up is the only safe end.
-  }
+  });
+}
+
+void CudaMemory::bury(Grave grave) {
+  const std::lock_guard lock(mutex_);
+  graves_.push_back(std::move(grave));
 }
 
 CudaMemory::Grave CudaMemory::dig(void* memory, const std::vector<Stream>& streams) const {
@@ -117,14 +111,11 @@ void CudaMemory::record_end(Grave& grave, Stream stream) const {
   if (grave.kept) return;
   try {
     OwnedEvent event(*context_, event_disable_timing);
-    if (driver.cuEventRecord(event.get(), stream) == Result::success) {
-      grave.events.push_back(std::move(event));
-      return;
-    }
+    grave.kept = driver.cuEventRecord(event.get(), stream) != Result::success;
+    if (!grave.kept) grave.events.push_back(std::move(event));
   } catch (const Error&) {
-    // No event to be had: the block is kept.
+    grave.kept = true;  // no event to be had
   }
-  grave.kept = true;
 }
 
 bool CudaMemory::is_finished(Grave& grave) const {

@@ -35,6 +35,7 @@ class CudaMemory {
   };
   Grave dig(void* memory, const std::vector<Stream>& streams) const;
   void record_end(Grave& grave, Stream stream) const;
+  void bury(Grave grave);
   bool is_finished(Grave& grave) const;
   std::vector<Grave> take_finished();
   void sweep();

@@ -42,9 +42,7 @@ std::string uuid_text(const Driver& driver, DeviceHandle device) {
 
 }  // namespace
 
-int fp32_lanes(int capability) {
-  return capability < 86 ? 64 : 128;
-}
+int fp32_lanes(int capability) { return capability < 86 ? 64 : 128; }
 
 DeviceProperties read_properties(const Driver& driver, DeviceHandle device) {
   constexpr int khz_per_mhz = 1000;

@@ -42,9 +42,7 @@ void Driver::fail_call(const std::string& task, const char* call, Result result)
   fail(code, "cannot {}: {} failed with {}", task, call, describe(result));
 }
 
-std::string Driver::version_text() const {
-  return fmt::format("{}.{}", version_ / 1000, version_ % 1000 / 10);
-}
+std::string Driver::version_text() const { return fmt::format("{}.{}", version_ / 1000, version_ % 1000 / 10); }
 
 std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
   std::string error;
@@ -82,9 +80,7 @@ DriverSearch DriverSearch::run() {
   return search;
 }
 
-std::string DriverSearch::reasons() const {
-  return join_findings(findings);
-}
+std::string DriverSearch::reasons() const { return join_findings(findings); }
 
 std::string join_findings(const std::vector<Finding>& findings) {
   std::string text;

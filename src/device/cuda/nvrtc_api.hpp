@@ -10,13 +10,7 @@ namespace vostok::device::cuda {
 
 using ProgramHandle = _nvrtcProgram*;
 
-enum class NvrtcResult : unsigned {
-  success = 0,
-  invalid_option = 5,
-  compilation = 6,
-  builtin_operation_failure = 7,
-  name_expression_not_valid = 10
-};
+enum class NvrtcResult : unsigned { success = 0, invalid_option = 5, compilation = 6, builtin_operation_failure = 7, name_expression_not_valid = 10 };
 
 template <class Return, class... Parameters>
 struct NvrtcFunction {

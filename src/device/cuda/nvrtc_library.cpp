@@ -55,9 +55,7 @@ const std::vector<std::string>& nvrtc_code_options() {
   return options;
 }
 
-std::string Nvrtc::identity() const {
-  return fmt::format("nvrtc {}", build_.empty() ? fmt::format("{}.{}", major_, minor_) : build_);
-}
+std::string Nvrtc::identity() const { return fmt::format("nvrtc {}", build_.empty() ? fmt::format("{}.{}", major_, minor_) : build_); }
 
 std::string Nvrtc::probe() {
   if (nvrtcVersion(&major_, &minor_) != NvrtcResult::success) return "found, but nvrtcVersion failed";

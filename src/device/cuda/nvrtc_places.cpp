@@ -35,7 +35,7 @@ std::vector<fs::path> folders_with_wheels() {
   constexpr int levels = 4;
   std::error_code error;
   std::vector<fs::path> folders;
-  if (fs::path current = fs::current_path(error); !error) folders.push_back(current);
+  if (const fs::path current = fs::current_path(error); !error) folders.push_back(current);
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (int level = 0; level < levels && !error && folder.has_relative_path(); ++level, folder = folder.parent_path()) {
     if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);

@@ -27,6 +27,7 @@ void NvrtcProgram::add_expression(const std::string& expression) {
 
 NvrtcResult NvrtcProgram::compile(const std::vector<std::string>& options) {
   std::vector<const char*> pointers;
+  pointers.reserve(options.size());
   for (const std::string& option : options) pointers.push_back(option.c_str());
   return api_.nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
 }
@@ -37,9 +38,7 @@ std::string NvrtcProgram::log() const {
   return text;
 }
 
-std::string NvrtcProgram::cubin() const {
-  return read(api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN);
-}
+std::string NvrtcProgram::cubin() const { return read(api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN); }
 
 std::string NvrtcProgram::ptx() const {
   std::string text = read(api_.nvrtcGetPTXSize, api_.nvrtcGetPTX);

@@ -39,9 +39,7 @@ Finding find_clocks(const cuda::Driver& driver) {
   return finding;
 }
 
-void append(std::vector<Finding>& to, const std::vector<Finding>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
+void append(std::vector<Finding>& to, const std::vector<Finding>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 }  // namespace
 
