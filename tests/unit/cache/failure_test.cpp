@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -105,13 +106,25 @@ TEST_CASE("a malformed file that another process has replaced already is not set
   CHECK(entries_like(folder / "c", "tuning.db.damaged-") == 1);
 }
 
-TEST_CASE("a journal of a malformed file is set aside with it") {
+TEST_CASE("the journal of a malformed file is set aside with it, even while another connection writes") {
   const TemporaryFolder folder;
   fill(folder / "c");
-  write_file(folder / "c" / "tuning.db", std::string(5000, 'z'));
-  write_file(folder / "c" / "tuning.db-journal", std::string(600, 'j'));
-  Opening opening(in_folder(folder / "c"));
-  check_remembers(opening);
+  const auto file = folder / "c" / "tuning.db";
+  {
+    Connection writer(file, Access::read_write, 1000);
+    writer.execute("BEGIN IMMEDIATE; DELETE FROM trial");
+    REQUIRE(std::filesystem::exists(folder / "c" / "tuning.db-journal"));
+    const pid_t child = fork();  // closing the file in this process would release the writer's lock
+    if (child == 0) {
+      std::fstream(file, std::ios::in | std::ios::out | std::ios::binary) << std::string(100, 'z');
+      _exit(0);
+    }
+    REQUIRE(waitpid(child, nullptr, 0) == child);
+    Opening opening(in_folder(folder / "c"));
+    check_remembers(opening);
+    CHECK(*opening.warnings == 1);
+  }
+  CHECK(entries_like(folder / "c", "tuning.db.damaged-") == 2);
   CHECK_FALSE(std::filesystem::exists(folder / "c" / "tuning.db-journal"));
   CHECK(Opening(in_folder(folder / "c")).tuning().find(sample_problem(), sample_device()).size() == 1);
 }
