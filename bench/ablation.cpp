@@ -1,0 +1,261 @@
+// What each technique of row_tile is worth: every problem's config with one technique switched off at a time, measured
+// beside the whole.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "base/text.hpp"
+#include "bench/harness/comparison.hpp"
+#include "bench/harness/json.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/progress.hpp"
+#include "bench/harness/run_record.hpp"
+#include "bench/harness/side_by_side.hpp"
+#include "bench/harness/techniques.hpp"
+#include "context_state.hpp"
+#include "ops/spmm/problem.hpp"
+#include "plan/kernels.hpp"
+#include "plan/spmm_plan_state.hpp"
+#include "plan/spmm_subject.hpp"
+#include "sparse/read.hpp"
+#include "tune/compile_ahead.hpp"
+
+namespace vostok::bench {
+namespace {
+
+constexpr const char* everything = "all";
+
+/// One technique over the problems.
+struct Effect {
+  std::map<std::string, std::vector<double>> slowdowns = {};  ///< by group, and under "all": without over with
+  std::string worst_problem = {};
+  double worst = 0;
+  std::size_t unused = 0;                           ///< the config does not use it
+  std::map<std::string, std::size_t> skipped = {};  ///< reason: count
+
+  void add(const Problem& problem, double slowdown) {
+    slowdowns[everything].push_back(slowdown);
+    if (group(problem) != everything) slowdowns[group(problem)].push_back(slowdown);
+    if (slowdown <= worst) return;
+    worst = slowdown;
+    worst_problem = label(problem);
+  }
+  std::size_t used() const { return slowdowns.contains(everything) ? slowdowns.at(everything).size() : 0; }
+};
+
+/// A config to measure: the whole (no technique), or without one.
+struct Variation {
+  const Technique* technique = nullptr;
+  tune::Candidate candidate = {};
+  tune::Compiled compiled = {};
+  std::string skipped = {};
+};
+
+class Ablation {
+ public:
+  explicit Ablation(const ListOptions& options)
+      : options_(options),
+        problems_(read_problems(options)),
+        context_(open_context(options)),
+        session_(context_.state()->session),
+        kernels_(session_),
+        record_("ablation", options, context_),
+        effects_(row_tile_techniques().size()) {}
+
+  /// The number of problems that failed or were not reached.
+  std::size_t run() {
+    Progress progress(problems_.size(), options_.deadline_seconds);
+    std::size_t done = 0;
+    for (const Problem& problem : problems_) {
+      if (progress.out_of_time()) break;
+      progress.start(label(problem));
+      run_guarded(problem);
+      record_.set("summary", summary());
+      record_.write(++done == problems_.size());
+    }
+    std::fputs(table().c_str(), stdout);
+    if (done < problems_.size())
+      std::fputs(fmt::format("\n{} problems were not reached before the deadline\n", problems_.size() - done).c_str(), stdout);
+    return failures_ + problems_.size() - done;
+  }
+
+ private:
+  void run_guarded(const Problem& problem) {
+    try {
+      run_one(problem);
+    } catch (const std::exception& error) {
+      ++failures_;
+      record_.add_row({{"file", problem.file}, {"n", problem.n}, {"failure", error.what()}});
+      std::fputs(fmt::format("{}: {}\n", label(problem), error.what()).c_str(), stdout);
+    }
+  }
+
+  void run_one(const Problem& problem) {
+    const Topology topology = context_.topology(sparse::read(options_.data / problem.file).view());
+    const SpmmPlan plan =
+        context_.plan(Spmm{.n = problem.n}, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed});
+    if (plan.family() != "row_tile") fail(ErrorCode::unsupported, "cannot ablate: the plan is of the family \"{}\"", plan.family());
+    record_.note_template(plan.state()->choices.back().decision->request.header);
+    const ops::SpmmQuery query{.problem = ops::resolve(plan.problem(), problem.n),
+                               .statistics = topology.statistics(),
+                               .n_least = problem.n,
+                               .n_most = problem.n,
+                               .device = &session_->device()};
+    std::vector<Variation> variations = list_variations(query, plan.config());
+    plan::SpmmSubject subject(*session_, kernels_, query, *topology.state(), options_.seed);
+    prepare(subject, variations);
+    const std::vector<Timed> timings = measure(variations);
+    if (!timings.front().timing)
+      fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped, timings.front().failure);
+    note(problem, plan, variations, timings);
+  }
+
+  /// The whole first.
+  std::vector<Variation> list_variations(const ops::SpmmQuery& query, const FieldMap& config) const {
+    const ops::SpmmFamily* family = ops::find_spmm_family("row_tile");
+    std::vector<Variation> variations = {{.candidate = {.family = "row_tile", .config = config, .is_default = true}}};
+    for (const Technique& technique : row_tile_techniques()) {
+      // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
+      Variation variation{.technique = &technique, .candidate = {.family = "row_tile", .config = {}, .is_default = true}};
+      if (auto changed = without(technique, config)) {
+        variation.candidate.config = *std::move(changed);
+        if (auto reason = family->forbidden(query, variation.candidate.config)) variation.skipped = "forbidden: " + *reason;
+      } else {
+        variation.skipped = unused;
+      }
+      variations.push_back(std::move(variation));
+    }
+    return variations;
+  }
+
+  /// Compiles on all cores, then verifies.
+  void prepare(plan::SpmmSubject& subject, std::vector<Variation>& variations) const {
+    std::vector<tune::Candidate> candidates;
+    std::vector<std::size_t> order;
+    for (const Variation& variation : variations) {
+      if (variation.skipped.empty()) order.push_back(candidates.size());
+      candidates.push_back(variation.candidate);
+    }
+    tune::CompileAhead compiles(subject, candidates, order, session_->compile_threads());
+    while (auto result = compiles.next()) {
+      Variation& variation = variations[result->candidate];
+      if (!result->status.empty()) variation.skipped = fmt::format("{}: {}", result->status, result->reason);
+      else variation.compiled = std::move(result->compiled);
+    }
+    for (Variation& variation : variations) {
+      if (!variation.skipped.empty()) continue;
+      if (auto wrong = subject.verify(variation.compiled)) variation.skipped = "wrong: " + *wrong;
+    }
+  }
+
+  /// One timing a variation; those that are skipped have none.
+  std::vector<Timed> measure(const std::vector<Variation>& variations) const {
+    std::vector<Contender> contenders;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < variations.size(); ++i) {
+      if (!variations[i].skipped.empty()) continue;
+      positions.push_back(i);
+      contenders.push_back(
+          {.name = variations[i].technique == nullptr ? "whole" : variations[i].technique->name, .enqueue = variations[i].compiled.enqueue});
+    }
+    std::vector<Timed> timings(variations.size());
+    const std::vector<Timed> measured = time_side_by_side(session_->device(), contenders, options_.rounds);
+    for (std::size_t i = 0; i < positions.size(); ++i) timings[positions[i]] = measured[i];
+    return timings;
+  }
+
+  void note(const Problem& problem, const SpmmPlan& plan, const std::vector<Variation>& variations, const std::vector<Timed>& timings) {
+    const double whole_us = timings.front().timing->median_us;
+    Json row = {{"file", problem.file},
+                {"n", problem.n},
+                {"config", plan.config()},
+                {"provenance", name(plan.provenance())},
+                {"whole", timed_json(timings.front())},
+                {"without", Json::array()}};
+    for (std::size_t i = 1; i < variations.size(); ++i) {
+      const Variation& variation = variations[i];
+      Effect& effect = effects_[i - 1];
+      Json entry = {{"technique", variation.technique->name}};
+      if (timings[i].timing) {
+        const double slowdown = timings[i].timing->median_us / whole_us;
+        effect.add(problem, slowdown);
+        entry["slowdown"] = number(slowdown);
+        entry.update(timed_json(timings[i]));
+      } else if (variation.skipped == unused) {
+        ++effect.unused;
+        entry["skipped"] = unused;
+      } else {
+        const std::string reason = variation.skipped.empty() ? "failed: " + timings[i].failure : variation.skipped;
+        ++effect.skipped[reason];
+        entry["skipped"] = reason;
+      }
+      row["without"].push_back(std::move(entry));
+    }
+    record_.add_row(std::move(row));
+  }
+
+  Json summary() const {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      const Effect& effect = effects_[i];
+      const Technique& technique = row_tile_techniques()[i];
+      Json entry = {{"technique", technique.name},
+                    {"fields", technique.fields},
+                    {"unused", effect.unused},
+                    {"skipped", effect.skipped},
+                    {"groups", Json::object()}};
+      for (const auto& [group_name, slowdowns] : effect.slowdowns)
+        entry["groups"][group_name] = {{"problems", slowdowns.size()}, {"geomean_slowdown", number(geometric_mean(slowdowns))}};
+      entry["worst"] = effect.used() == 0 ? Json(nullptr) : Json{{"problem", effect.worst_problem}, {"slowdown", number(effect.worst)}};
+      list.push_back(std::move(entry));
+    }
+    return list;
+  }
+
+  /// Markdown. Slowdowns are over the problems whose config uses the technique.
+  std::string table() const {
+    std::map<std::string, int> groups;
+    for (const Effect& effect : effects_)
+      for (const auto& [group_name, slowdowns] : effect.slowdowns) ++groups[group_name];
+    std::string text = "\n| without | used | unused | skipped |", rule = "| --- | ---: | ---: | ---: |";
+    for (const auto& [group_name, count] : groups) text += fmt::format(" {} |", group_name), rule += " ---: |";
+    text += fmt::format(" worst |\n{} --- |\n", rule);
+    std::map<std::string, std::size_t> reasons;
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      const Effect& effect = effects_[i];
+      std::size_t skipped = 0;
+      for (const auto& [reason, count] : effect.skipped)
+        skipped += count, reasons[fmt::format("{}: {}", row_tile_techniques()[i].name, reason)] += count;
+      text += fmt::format("| {} | {} | {} | {} |", row_tile_techniques()[i].name, effect.used(), effect.unused, skipped);
+      for (const auto& [group_name, count] : groups)
+        text += effect.slowdowns.contains(group_name) ? fmt::format(" {:.3f}x |", geometric_mean(effect.slowdowns.at(group_name))) : " - |";
+      text += effect.used() == 0 ? " - |\n" : fmt::format(" {:.2f}x {} |\n", effect.worst, effect.worst_problem);
+    }
+    for (const auto& [reason, count] : reasons) text += fmt::format("\nskipped {} times: {}", count, reason);
+    return text + "\n";
+  }
+
+  static constexpr const char* unused = "the config does not use it";
+
+  ListOptions options_;
+  std::vector<Problem> problems_;
+  Context context_;
+  std::shared_ptr<plan::Session> session_;
+  plan::Kernels kernels_;
+  RunRecord record_;
+  std::vector<Effect> effects_;  ///< by technique
+  std::size_t failures_ = 0;
+};
+
+}  // namespace
+}  // namespace vostok::bench
+
+int main(int argc, char** argv) {
+  using namespace vostok::bench;
+  ListOptions options;
+  CLI::App app(
+      "Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the paper's default config.",
+      "bench_ablation");
+  add_options(app, options);
+  return run_program(app, argc, argv, options, [&] { return Ablation(options).run() == 0 ? 0 : 1; });
+}

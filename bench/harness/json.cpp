@@ -1,0 +1,29 @@
+#include "bench/harness/json.hpp"
+
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace vostok::bench {
+
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json clocks_json(const std::optional<device::Clocks>& clocks) {
+  if (!clocks) return nullptr;
+  return {{"sm_mhz", clocks->sm_mhz}, {"memory_mhz", clocks->memory_mhz}};
+}
+
+Json timed_json(const Timed& timed) {
+  if (!timed.timing) return {{"failure", timed.failure}};
+  const Timing& timing = *timed.timing;
+  return {{"median_us", number(timing.median_us)}, {"spread_us", number(timing.spread_us)}, {"launches", timing.launches}, {"rounds", timing.rounds}};
+}
+
+}  // namespace vostok::bench

@@ -1,0 +1,23 @@
+// Values as JSON: what is not known, not finite or absent is null, so that a file never holds NaN or inf.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "bench/harness/side_by_side.hpp"
+
+namespace vostok::bench {
+
+using Json = nlohmann::ordered_json;
+
+/// Six significant digits.
+Json number(double value);
+Json number(const std::optional<double>& value);
+/// Null for an empty text.
+Json text_or_null(const std::string& text);
+Json clocks_json(const std::optional<device::Clocks>& clocks);
+/// {median_us, spread_us, launches, rounds}; with `failure` where there is no timing.
+Json timed_json(const Timed& timed);
+
+}  // namespace vostok::bench

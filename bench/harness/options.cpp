@@ -1,0 +1,68 @@
+#include "bench/harness/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/text.hpp"
+#include "cli/enum_option.hpp"
+
+namespace vostok::bench {
+
+void add_options(CLI::App& app, RunOptions& options) {
+  app.add_option("--device", options.device, "auto, cuda:I or emulator")->capture_default_str();
+  app.add_option("--cache", options.cache, "Cache folder of tuned choices and kernels (default: the library's)");
+  app.add_option("--out", options.out, "JSON file to write, after every problem anew");
+  app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
+}
+
+void add_options(CLI::App& app, ListOptions& options) {
+  add_options(app, static_cast<RunOptions&>(options));
+  app.add_option("--data", options.data, "Folder of the matrices")->capture_default_str();
+  app.add_option("--problems", options.problems, "Problem list: lines of FILE N... (default: problems.txt in the data folder)");
+  app.add_option("--filter", options.selection.filter, "Only problems whose 'FILE n=N' holds this text");
+  app.add_option("--skip", options.selection.skip, "Leave out that many of them, from the first")->check(CLI::NonNegativeNumber);
+  app.add_option("--max-problems", options.selection.most, "At most that many; 0: all")->check(CLI::NonNegativeNumber);
+  cli::add_enum_option(app, "--effort", options.effort, "How hard to plan: heuristic, cached, quick or full");
+  app.add_option("--budget", options.budget_seconds, "Seconds of tuning for a problem")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--deadline", options.deadline_seconds, "Start no problem after that many seconds; 0: none")->check(CLI::NonNegativeNumber);
+  app.add_option("--rounds", options.rounds, "Samples of each contender")->capture_default_str()->check(CLI::Range(7, 1000));
+  app.add_option("--seed", options.seed, "Seed of operands and order")->capture_default_str();
+}
+
+std::vector<Problem> read_problems(const ListOptions& options) {
+  return read_problems(options.problems.empty() ? options.data / "problems.txt" : options.problems, options.selection);
+}
+
+Context open_context(const RunOptions& options) {
+  Options context{.device = options.device};
+  if (!options.cache.empty()) context.cache.folder = options.cache;
+  return Context(context);
+}
+
+namespace {
+
+/// The program's name without its folder, and its arguments.
+std::string command_line(int argc, char** argv) {
+  std::string command = std::filesystem::path(argv[0]).filename().string();
+  for (int i = 1; i < argc; ++i) command += fmt::format(" {}", argv[i]);
+  return command;
+}
+
+}  // namespace
+
+int run_program(CLI::App& app, int argc, char** argv, RunOptions& options, const std::function<int()>& body) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  options.command = command_line(argc, argv);
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    std::fputs(fmt::format("{}: {}\n", app.get_name(), error.what()).c_str(), stderr);
+    return 1;
+  }
+}
+
+}  // namespace vostok::bench

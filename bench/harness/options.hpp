@@ -1,0 +1,50 @@
+// Options that the benchmarks over problem lists share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "bench/harness/problems.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace vostok::bench {
+
+/// What every benchmark takes.
+struct RunOptions {
+  std::string device = "auto";
+  std::filesystem::path cache = {};  ///< empty: the library's default folder
+  std::filesystem::path out = {};    ///< empty: no JSON file
+  std::string commit = {};           ///< empty: the commit this was built from
+  std::string command = {};          ///< the command line, for the record
+};
+
+/// What those over a list of problems take too.
+struct ListOptions : RunOptions {
+  std::filesystem::path data = "../shared/data/dlmc";
+  std::filesystem::path problems = {};  ///< empty: problems.txt in the data folder
+  Selection selection = {};
+  Effort effort = Effort::full;
+  double budget_seconds = 10;   ///< for tuning, a problem
+  double deadline_seconds = 0;  ///< no problem starts after this; 0: none
+  int rounds = 9;
+  std::uint64_t seed = 1;
+};
+
+void add_options(CLI::App& app, RunOptions& options);
+void add_options(CLI::App& app, ListOptions& options);
+
+std::vector<Problem> read_problems(const ListOptions& options);
+Context open_context(const RunOptions& options);
+
+/// Parses the command line with `app`, then runs `body`: the exit status. Prints what is thrown, on stderr.
+int run_program(CLI::App& app, int argc, char** argv, RunOptions& options, const std::function<int()>& body);
+
+}  // namespace vostok::bench

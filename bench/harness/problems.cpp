@@ -1,0 +1,56 @@
+#include "bench/harness/problems.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.hpp"
+
+namespace vostok::bench {
+
+std::string label(const Problem& problem) { return fmt::format("{} n={}", problem.file, problem.n); }
+
+std::string group(const Problem& problem) {
+  const std::size_t slash = problem.file.find('/');
+  return slash == std::string::npos ? "all" : problem.file.substr(0, slash);
+}
+
+std::vector<Problem> parse_problems(std::string_view text) {
+  std::vector<Problem> problems;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string file;
+    if (!(words >> file) || file.starts_with('#')) continue;
+    const std::size_t before = problems.size();
+    for (std::int64_t n = 0; words >> n;) problems.push_back({.file = file, .n = n});
+    const bool positive =
+        std::all_of(problems.begin() + static_cast<std::ptrdiff_t>(before), problems.end(), [](const Problem& p) { return p.n > 0; });
+    if (!words.eof() || problems.size() == before || !positive)
+      fail(ErrorCode::invalid_argument, "cannot read the problem list: line {}, \"{}\", is not a file and values of N above 0", number, line);
+  }
+  return problems;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || !text) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or not a file that may be read", path.string());
+  return text.str();
+}
+
+std::vector<Problem> read_problems(const std::filesystem::path& list, const Selection& selection) {
+  std::vector<Problem> problems = parse_problems(read_text(list));
+  std::erase_if(problems, [&](const Problem& problem) { return label(problem).find(selection.filter) == std::string::npos; });
+  const auto skipped = std::clamp<std::ptrdiff_t>(selection.skip, 0, std::ssize(problems));
+  problems.erase(problems.begin(), problems.begin() + skipped);
+  if (selection.most > 0 && std::ssize(problems) > selection.most) problems.resize(static_cast<std::size_t>(selection.most));
+  if (problems.empty())
+    fail(ErrorCode::invalid_argument, "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", list.string(),
+         selection.filter, selection.skip);
+  return problems;
+}
+
+}  // namespace vostok::bench

@@ -1,0 +1,109 @@
+#include "bench/harness/run_record.hpp"
+
+#include <ctime>
+#include <fstream>
+#include <regex>
+#include <thread>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "codegen/source.hpp"
+#include "commit.hpp"
+#include "context_state.hpp"
+
+namespace vostok::bench {
+
+namespace {
+
+constexpr int schema_revision = 1;
+
+device::Device& device_of(const Context& context) { return context.state()->session->device(); }
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+/// The first line of `path` that starts with `start`, whole; empty where there is none.
+std::string line_of(const char* path, std::string_view start) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(start)) return line;
+  return {};
+}
+
+std::string processor() {
+  const std::string line = line_of("/proc/cpuinfo", "model name");
+  const std::size_t colon = line.find(": ");
+  return colon == std::string::npos ? std::string() : line.substr(colon + 2);
+}
+
+std::string compiler_identity(const device::Device& device) {
+  try {
+    return device.compiler().identity();
+  } catch (const Error&) {
+    return {};  // a run from cached code needs no compiler
+  }
+}
+
+Json device_json(const DeviceInfo& info) {
+  return {{"name", info.name},
+          {"architecture", info.architecture},
+          {"gpu", info.gpu},
+          {"multiprocessors", info.multiprocessors},
+          {"clock_mhz", info.clock_mhz},
+          {"memory_clock_mhz", info.memory_clock_mhz},
+          {"memory_bytes", info.memory_bytes},
+          {"l2_bytes", info.l2_bytes},
+          {info.gpu ? "cuda" : "host_compiler", info.driver},
+          {"driver", text_or_null(info.gpu ? parse_driver_version(line_of("/proc/driver/nvidia/version", "NVRM version")) : std::string())}};
+}
+
+}  // namespace
+
+std::string parse_driver_version(const std::string& text) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex(R"(\s(\d+\.\d+(\.\d+)?)\s)")) ? match[1].str() : std::string();
+}
+
+RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context) : options_(options), context_(context) {
+  facts_ = {{"schema", schema_revision},
+            {"benchmark", benchmark},
+            {"complete", false},
+            {"command", options.command},
+            {"date", utc_now()},
+            {"seconds", nullptr},
+            {"commit", options.commit.empty() ? built_from_commit : options.commit},
+            {"library_version", library_version},
+            {"templates", Json::object()},
+            {"device", device_json(context.device())},
+            {"compiler", text_or_null(compiler_identity(device_of(context)))},
+            {"host", {{"processor", text_or_null(processor())}, {"cores", std::thread::hardware_concurrency()}}},
+            {"clocks", {{"before", clocks_json(device_of(context).clocks())}, {"after", nullptr}}}};
+}
+
+void RunRecord::note_template(const std::string& header) { facts_["templates"][header] = codegen::closure_digest(header); }
+
+void RunRecord::write(bool complete) {
+  if (options_.out.empty()) return;
+  facts_["complete"] = complete;
+  facts_["seconds"] = number(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+  facts_["clocks"]["after"] = clocks_json(device_of(context_).clocks());
+  Json whole = facts_;
+  whole["rows"] = rows_;
+
+  const std::filesystem::path part = options_.out.string() + ".part";
+  {
+    std::ofstream file(part, std::ios::binary | std::ios::trunc);
+    file << whole.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    if (!file.flush()) fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", part.string());
+  }
+  std::filesystem::rename(part, options_.out);
+}
+
+}  // namespace vostok::bench

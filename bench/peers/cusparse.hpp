@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "bench/peers/peer.hpp"
+
+namespace vostok::bench {
+
+/// cuSPARSE's CSR_ALG1, 2 and 3, each with its preprocessing done. Errors: no_device, device_failure.
+std::shared_ptr<Peer> open_cusparse(device::Device& device);
+
+}  // namespace vostok::bench
