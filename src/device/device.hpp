@@ -170,7 +170,8 @@ struct OpenOptions {
   std::optional<std::filesystem::path> nvrtc = {};
 };
 
-/// "cuda:I". Errors: no_device naming what was tried.
+/// "cuda:I"; -1 is the device that options.cuda_context lives on. Errors: no_device naming what was tried, wrong_device
+/// where the given context lives on another device.
 std::shared_ptr<Device> open_cuda(int ordinal, const OpenOptions& options);
 /// Number of usable GPUs; `why` gets the reason where it is 0.
 int count_cuda(std::string* why);
