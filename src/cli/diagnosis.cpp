@@ -92,9 +92,9 @@ std::string caches_text(const Diagnosis& diagnosis) {
 }
 
 std::string variables_text(const Diagnosis& diagnosis) {
-  std::string text = "environment\n";
+  std::string text = "environment     (- where not set)\n";
   for (const EnvironmentVariable& variable : diagnosis.variables)
-    text += fmt::format("  {:<22} {}\n  {:<22}   {}\n", variable.name, variable.value.value_or("(not set)"), "", variable.meaning);
+    text += fmt::format("  {:<22} {:<20} {}\n", variable.name, variable.value.value_or("-"), variable.meaning);
   return text;
 }
 

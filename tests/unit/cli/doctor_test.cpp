@@ -12,8 +12,9 @@ TEST_CASE("doctor says what was looked for, the caches, the environment, and end
   const Outcome outcome = tool.run({"doctor"});
   CAPTURE(outcome.output);
   CHECK(outcome.status == 0);
-  for (const char* part :
-       {"driver", "nvrtc", "emulator", tool.folder().file("cache").c_str(), "VOSTOK_CACHE_DIR", "VOSTOK_EMULATOR_ORDER", "\nverdict "}) {
+  const std::string cache = tool.folder().file("cache").string();
+  for (const std::string& part :
+       std::vector<std::string>{"driver", "nvrtc", "emulator", cache, "VOSTOK_CACHE_DIR", "VOSTOK_EMULATOR_ORDER", "\nverdict "}) {
     CAPTURE(part);
     CHECK(contains(outcome.output, part));
   }

@@ -40,7 +40,7 @@ TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
   CHECK(parse_random_matrix("3x5x0").nonzeros() == 15);
   for (const char* text : {"", "5", "5x5", "5x5x", "x5x0.5", "5x5x0.5x", "5x5x0.5 ", "5 x5x0.5", "5,5,0.5", "-1x5x0.5", "5x5x1.5", "5x5x-0.5",
                            "5x5xnan", "5.5x5x0.5", "99999999999999999999x5x0.5", "2147483647x5x0.9", "5x2147483648x0.9"}) {
-    CAPTURE(text);
+    CAPTURE(std::string(text));
     CHECK(code_of(text) == ErrorCode::invalid_argument);
   }
 }
@@ -114,7 +114,7 @@ TEST_CASE("the variables that doctor lists are exactly those that the sources re
   const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
   std::set<std::string> listed;
   for (const EnvironmentVariable& variable : environment_variables()) {
-    CAPTURE(variable.name);
+    CAPTURE(std::string(variable.name));
     CHECK(contains(readme, fmt::format("`{}`", variable.name)));
     listed.insert(variable.name);
   }

@@ -32,7 +32,7 @@ TEST_CASE("a report says what ran, how fast and how right, each with its unit") 
        {"layer.smtx", "8 x 4, 16 nonzeros, 50.00 % zeros", "row CoV 0.250", "pattern, symmetric, expanded", "C[8,32] = A[8,4] B[4,32]", "Some GPU",
         "row_tile", "tile_rows=4", "tuned_here: best of 7 candidates", "1 compiled by this process", "12.5 ms", "10.24 us, spread 0.50 us",
         "31 replays of 50 launches", "0.1 GFLOP/s", "0.01 % of the device's fp32 peak", "1.00e-07 against float64, tolerance 2.00e-07", "VERIFIED"}) {
-    CAPTURE(part);
+    CAPTURE(std::string(part));
     CHECK(contains(text, part));
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("JSON holds null where a value is not finite or was not measured") {
   report.plan_ms = std::numeric_limits<double>::quiet_NaN();
   const auto object = nlohmann::json::parse(report_json(report));
   for (const char* field : {"median_us", "spread_us", "gflops", "error", "plan_ms"}) {
-    CAPTURE(field);
+    CAPTURE(std::string(field));
     CHECK(object[field].is_null());
   }
 }

@@ -29,7 +29,7 @@ void check_refused(const Outcome& outcome, const std::vector<std::string>& parts
   CHECK(outcome.output.empty());
   CHECK(outcome.errors.starts_with("vostok: "));
   for (const std::string& part : parts) {
-    CAPTURE(part);
+    CAPTURE(std::string(part));
     CHECK(contains(outcome.errors, part));
   }
 }
@@ -41,7 +41,7 @@ TEST_CASE("a random SpMM runs on the emulator and is verified") {
   CHECK(outcome.status == 0);
   for (const char* part :
        {"random 96x64x0.8, seed 1", "C[96,40] = A[96,64] B[64,40]", "emulator", "row_tile", "1 compiled by this process", "GFLOP/s", "VERIFIED\n"}) {
-    CAPTURE(part);
+    CAPTURE(std::string(part));
     CHECK(contains(outcome.output, part));
   }
 }
@@ -65,8 +65,8 @@ TEST_CASE("every epilogue that the tool offers is verified") {
   const Tool tool;
   for (const char* bias : {"none", "per_row", "per_column"}) {
     for (const char* activation : {"none", "relu"}) {
-      CAPTURE(bias);
-      CAPTURE(activation);
+      CAPTURE(std::string(bias));
+      CAPTURE(std::string(activation));
       const auto arguments = on_emulator(
           {"--random", "33x29x0.6", "--n", "7", "--bias", bias, "--activation", activation, "--scale", "-2.5", "--math", "strict", "--json"});
       CHECK(json_of(tool.run(arguments))["verified"] == true);
@@ -78,8 +78,8 @@ TEST_CASE("degenerate sizes are right: no rows, no columns, no nonzeros, n = 0")
   const Tool tool;
   for (const char* random : {"0x5x0.5", "5x0x0.5", "0x0x0", "5x7x1", "1x1x0"}) {
     for (const char* n : {"0", "1", "9"}) {
-      CAPTURE(random);
-      CAPTURE(n);
+      CAPTURE(std::string(random));
+      CAPTURE(std::string(n));
       CHECK(json_of(tool.run(on_emulator({"--random", random, "--n", n, "--json"})))["verified"] == true);
     }
   }
