@@ -34,6 +34,9 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   if (options.device.starts_with(cuda_prefix)) return device::open_cuda(cuda_ordinal(options.device), open);
   if (options.device != "auto") fail_device_name(options.device);
 
+  // A context that was given says itself which device it lives on.
+  constexpr int device_of_given_context = -1;
+  if (options.cuda_context != nullptr) return device::open_cuda(device_of_given_context, open);
   std::string why;
   if (device::count_cuda(&why) > 0) return device::open_cuda(0, open);
   if (!options.allow_emulator) fail(ErrorCode::no_device, "cannot open device: {}; the emulator is not allowed by Options::allow_emulator", why);

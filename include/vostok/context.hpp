@@ -100,7 +100,8 @@ class Context {
   Context();  ///< default options
   explicit Context(const Options& options);
 
-  /// Copies and validates a CSR structure; ready for any stream on return.
+  /// Copies and validates a CSR structure; ready for any stream on return. Arrays in device memory are read behind the
+  /// work queued so far on `stream`; with nullptr they must be complete (the library never waits on the legacy stream).
   /// Errors: invalid_topology (names row and value), capture_active, out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 
