@@ -20,7 +20,7 @@ TEST_CASE("atomics of every kind and type are right over all blocks in every ord
                          "  atomicAdd(at + 0, mine);\n"
                          "  atomicMin(at + 1, mine);\n"
                          "  atomicMax(at + 2, mine);\n"
-                         "  T old = at[3], seen;\n"
+                         "  T old = atomicCAS(at + 3, mine, mine), seen;\n"
                          "  while ((seen = atomicCAS(at + 3, old, old + mine)) != old) old = seen;\n"
                          "  atomicOr(at + 4, mine);\n"
                          "  atomicSub(at + 5, mine);\n"

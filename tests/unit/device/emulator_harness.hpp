@@ -50,18 +50,24 @@ struct TestKernel {
   std::int64_t shared_bytes = 0;
 };
 
+inline vostok::device::Image compile(const vostok::device::Compiler& compiler, const TestKernel& kernel) {
+  std::vector<std::string> texts;
+  for (const std::string& name : kernel.templates) texts.push_back(read_template(name));
+  vostok::device::Source source{.family = "test.h", .text = kernel.text, .expression = kernel.expression, .headers = {}, .architecture = "emulator"};
+  for (std::size_t i = 0; i < texts.size(); ++i) source.headers.push_back({kernel.templates[i], texts[i]});
+  return compiler.compile(source);
+}
+
 /// An emulator and the kernel loaded on it.
 class Bench {
  public:
   explicit Bench(const TestKernel& kernel, const vostok::device::emulator::Settings& settings = {})
       : device_(vostok::device::emulator::open_emulator({}, settings)), shared_bytes_(kernel.shared_bytes) {
-    std::vector<std::string> texts;
-    for (const std::string& name : kernel.templates) texts.push_back(read_template(name));
-    vostok::device::Source source{
-        .family = "test.h", .text = kernel.text, .expression = kernel.expression, .headers = {}, .architecture = "emulator"};
-    for (std::size_t i = 0; i < texts.size(); ++i) source.headers.push_back({kernel.templates[i], texts[i]});
-    kernel_ = device_->load(device_->compiler().compile(source), kernel.shared_bytes);
+    kernel_ = device_->load(compile(device_->compiler(), kernel), shared_bytes_);
   }
+  /// A kernel compiled before.
+  Bench(const vostok::device::Image& image, std::int64_t shared_bytes, const vostok::device::emulator::Settings& settings)
+      : device_(vostok::device::emulator::open_emulator({}, settings)), kernel_(device_->load(image, shared_bytes)), shared_bytes_(shared_bytes) {}
 
   vostok::device::Device& device() { return *device_; }
   const vostok::device::Kernel& kernel() const { return *kernel_; }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/emulator/host_compiler.hpp"
 #include "unit/device/child_outcome.hpp"
 #include "unit/device/emulator_harness.hpp"
 
@@ -23,12 +24,17 @@ struct Args {
 
 const char* const args_text = "struct Args { float* memory; float* out; long long at; };\n";
 
-/// What happens when one thread reads element `at` of `count` floats.
-ChildOutcome access_global(long long at, std::int64_t count, Guard guard, bool write) {
+vostok::device::Image compiled(const TestKernel& kernel) { return compile(*vostok::device::emulator::open_host_compiler(), kernel); }
+
+vostok::device::Image global_access(bool write) {
+  return compiled({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n" +
+                           (write ? "  args.memory[args.at] = 1;\n" : "  *args.out = args.memory[args.at];\n") + "}\n"});
+}
+
+/// What happens when one thread accesses element `at` of `count` floats.
+ChildOutcome access_global(const vostok::device::Image& image, long long at, std::int64_t count, Guard guard) {
   return in_child([&] {
-    Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n" +
-                         (write ? "  args.memory[args.at] = 1;\n" : "  *args.out = args.memory[args.at];\n") + "}\n"},
-                {.guard = guard});
+    Bench bench(image, 0, {.guard = guard});
     const vostok::device::Buffer memory(bench.device(), count * 4);
     float out = 0;
     bench.launch({}, {1}, Args{memory.as<float>(), &out, at});
@@ -36,17 +42,9 @@ ChildOutcome access_global(long long at, std::int64_t count, Guard guard, bool w
 }
 
 /// What happens when element `at` of shared memory is written that the launch makes `bytes` long.
-ChildOutcome access_shared(long long at, std::int64_t bytes) {
+ChildOutcome access_shared(const vostok::device::Image& image, long long at, std::int64_t bytes) {
   return in_child([&] {
-    Bench bench({.text = std::string(args_text) + "struct Shared { float values[4]; };\n"
-                                                  "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                  "  float* values = vostok::dynamic_shared<Shared>().values;\n"
-                                                  "  values[args.at] = 1;\n"
-                                                  "  __syncthreads();\n"
-                                                  "  *args.out = values[args.at];\n"
-                                                  "}\n",
-                 .templates = {"parts/shared.h"},
-                 .shared_bytes = bytes});
+    Bench bench(image, bytes, {});
     float out = 0;
     bench.launch({}, {1}, Args{nullptr, &out, at});
   });
@@ -68,31 +66,41 @@ void check_fault(const ChildOutcome& outcome) {
 
 TEST_CASE("planted: an access past the end of device memory faults") {
   for (const bool write : {false, true}) {
-    check_clean(access_global(63, 64, Guard::end, write));
-    check_fault(access_global(64, 64, Guard::end, write));
-    check_fault(access_global(1024, 1000, Guard::end, write));
-    check_clean(access_global(0, 64, Guard::end, write));
+    const auto image = global_access(write);
+    check_clean(access_global(image, 63, 64, Guard::end));
+    check_fault(access_global(image, 64, 64, Guard::end));
+    check_fault(access_global(image, 1024, 1000, Guard::end));
+    check_clean(access_global(image, 0, 64, Guard::end));
+    // 63 elements end 4 bytes before the guard; AddressSanitizer sees the gap.
+    check_fault(access_global(image, has_address_sanitizer ? 63 : 64, 63, Guard::end));
   }
-  // 63 elements end 4 bytes before the guard; AddressSanitizer sees the gap.
-  check_fault(access_global(has_address_sanitizer ? 63 : 64, 63, Guard::end, false));
 }
 
 TEST_CASE("planted: an access before the start of device memory faults when the guard is there") {
   for (const bool write : {false, true}) {
-    check_clean(access_global(0, 63, Guard::start, write));
-    check_fault(access_global(-1, 63, Guard::start, write));
+    const auto image = global_access(write);
+    check_clean(access_global(image, 0, 63, Guard::start));
+    check_fault(access_global(image, -1, 63, Guard::start));
+    if (has_address_sanitizer) check_fault(access_global(image, -1, 63, Guard::end));
   }
-  if (has_address_sanitizer) check_fault(access_global(-1, 63, Guard::end, true));
 }
 
 TEST_CASE("planted: an access past the end of shared memory faults") {
-  check_clean(access_shared(3, 16));
-  check_fault(access_shared(4, 16));
-  check_clean(access_shared(99, 400));
-  check_fault(access_shared(100, 400));
+  const auto image = compiled({.text = std::string(args_text) + "struct Shared { float values[4]; };\n"
+                                                                "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                                                                "  float* values = vostok::dynamic_shared<Shared>().values;\n"
+                                                                "  values[args.at] = 1;\n"
+                                                                "  __syncthreads();\n"
+                                                                "  *args.out = values[args.at];\n"
+                                                                "}\n",
+                               .templates = {"parts/shared.h"}});
+  check_clean(access_shared(image, 3, 16));
+  check_fault(access_shared(image, 4, 16));
+  check_clean(access_shared(image, 99, 400));
+  check_fault(access_shared(image, 100, 400));
   if (has_address_sanitizer) {
-    check_fault(access_shared(-1, 16));
-    check_fault(access_shared(5, 20));
+    check_fault(access_shared(image, -1, 16));
+    check_fault(access_shared(image, 5, 20));
   }
 }
 
