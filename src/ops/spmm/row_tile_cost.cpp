@@ -13,7 +13,7 @@ namespace {
 struct Machine {
   double multiprocessors = 132;
   double cycles_per_us = 1900;
-  double l2_bytes_per_us = 10.7e6;
+  double l2_bytes_per_us = 18.3e6;
   double memory_bytes_per_us = 4.2e6;
 };
 
@@ -46,7 +46,7 @@ Sizes sizes_of(const SpmmQuery& query) {
 /// Microseconds in which L1 and shared memory serve all loads: a wavefront of 128 bytes a cycle.
 double l1_us(const Sizes& size, const RowTileConfig& c, double column_tiles, const Machine& machine) {
   const double dense_wavefronts = size.n * 4 / 128 / column_tiles;
-  const double sparse_wavefronts = 0.5 / c.row_split;
+  const double sparse_wavefronts = 0.66 / c.row_split;
   return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors / machine.cycles_per_us;
 }
 
@@ -54,16 +54,16 @@ double l1_us(const Sizes& size, const RowTileConfig& c, double column_tiles, con
 double l2_us(const Sizes& size, const RowTileConfig& c, double column_tiles, const Machine& machine) {
   const double together = c.tile_rows * (1 + (c.min_blocks - 1) * 0.2);
   const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), together)) / (size.density * together);
-  const double dense_bytes = size.nonzeros * size.n * 4 * (0.11 + 0.89 * missed);
+  const double dense_bytes = size.nonzeros * size.n * 4 * (0.05 + 0.95 * missed);
   return (dense_bytes + size.nonzeros * 8 * column_tiles) / machine.l2_bytes_per_us;
 }
 
 /// Microseconds that a row of this many entries takes alone.
 double row_us(double entries, const RowTileConfig& c) {
   constexpr double start_us = 0.38;
-  constexpr double step_us = 0.094;
-  constexpr double batch_us = 0.13;
-  constexpr double value_us = 0.0005;
+  constexpr double step_us = 0.111;
+  constexpr double batch_us = 0.121;
+  constexpr double value_us = 0.00013;
   const int batch = c.residue_unroll * (c.overlap_batches ? 2 : 1);
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
   const double batches = std::ceil(entries / c.row_split / batch + 0.5);
@@ -92,10 +92,11 @@ double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
   const double latency = row * waves;
   const double longest = std::max({l1, l2, latency});
   const double tail = row_us(size.longest_row, config) - row;
-  constexpr double launch_us = 2.2;
-  constexpr double overlap_loss = 0.3;   // resources are never used perfectly beside one another
-  constexpr double exposed_tail = 0.22;  // long rows start first
-  return launch_us + longest + overlap_loss * (l1 + l2 + latency - longest) + std::max(0.0, tail) * exposed_tail + output_us(query, size, machine);
+  constexpr double launch_us = 1.1;
+  constexpr double overlap_loss = 0.28;  // resources are never used perfectly beside one another
+  constexpr double exposed_tail = 0.32;  // long rows start first
+  return launch_us + longest + overlap_loss * (l1 + l2 + latency - longest) + std::max(0.0, tail) * exposed_tail +
+         0.35 * output_us(query, size, machine);
 }
 
 }  // namespace vostok::ops::row_tile

@@ -157,7 +157,11 @@ RowTileConfig default_config(const SpmmQuery& query) {
   const RowTileConfig base = common(query);
   const int lanes = std::max(1, rounded_columns(query, 64) / base.dense_vector);
   const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
-  return with_order(with_steps(with_shape(base, shape, 128), steps.back(), {8, 8, false}), {Raster::columns_first, false});
+  RowTileConfig config = with_order(with_steps(with_shape(base, shape, 128), steps.back(), {8, 8, false}), {Raster::columns_first, false});
+  // Few columns mean many lanes for a row's entries, and long steps: shorter ones where every device's blocks could not hold them.
+  constexpr int portable_shared_bytes = 48 * 1024;
+  while (shared_bytes(traits(query), config) > portable_shared_bytes) config.tile_nonzeros /= 2;
+  return config;
 }
 
 std::vector<RowTileConfig> space(const SpmmQuery& query) {
