@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -44,20 +45,35 @@ std::optional<std::string> SpmmSubject::verify(const tune::Compiled& compiled) {
   return check.wrong;
 }
 
-std::vector<tune::Candidate> spmm_candidates(const ops::SpmmQuery& query) {
-  std::vector<std::pair<double, tune::Candidate>> ranked;
+std::vector<tune::Candidate> spmm_short_list(const ops::SpmmQuery& query) {
+  std::vector<tune::Candidate> candidates;
   for (const auto& family : ops::spmm_families()) {
     if (family->declines(query)) continue;
     const FieldMap standard = family->default_config(query);
-    for (FieldMap& config : family->space(query)) {
+    for (FieldMap& config : family->short_list(query)) {
       if (family->forbidden(query, config)) continue;
-      const double predicted_us = family->predict_us(query, config);
       const bool is_default = config == standard;
-      ranked.push_back({predicted_us, {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
+      candidates.push_back({.family = std::string(family->name()), .config = std::move(config), .is_default = is_default});
+    }
+  }
+  return candidates;
+}
+
+std::vector<tune::Candidate> spmm_candidates(const ops::SpmmQuery& query) {
+  std::vector<tune::Candidate> candidates = spmm_short_list(query);
+  std::set<std::pair<std::string, FieldMap>> listed;
+  for (const tune::Candidate& candidate : candidates) listed.insert({candidate.family, candidate.config});
+  std::vector<std::pair<double, tune::Candidate>> ranked;
+  for (const auto& family : ops::spmm_families()) {
+    if (family->declines(query)) continue;
+    for (FieldMap& config : family->space(query)) {
+      const std::string name(family->name());
+      if (family->forbidden(query, config) || listed.contains({name, config})) continue;
+      const double predicted_us = family->predict_us(query, config);
+      ranked.push_back({predicted_us, {.family = name, .config = std::move(config)}});
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<tune::Candidate> candidates;
   for (auto& [predicted_us, candidate] : ranked) candidates.push_back(std::move(candidate));
   return candidates;
 }

@@ -27,7 +27,10 @@ class SpmmSubject : public tune::Subject {
   tune::SpmmCase case_;
 };
 
-/// Every config that the rules admit, over all families, cheapest prediction first; the default ones are marked.
+/// What effort quick races: the families' short lists, each with its default, as far as the rules admit them.
+std::vector<tune::Candidate> spmm_short_list(const ops::SpmmQuery& query);
+
+/// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
 std::vector<tune::Candidate> spmm_candidates(const ops::SpmmQuery& query);
 
 }  // namespace vostok::plan

@@ -12,20 +12,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// Length of the short list that effort quick races.
-constexpr std::size_t quick_candidates = 24;
-
-std::int64_t unix_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// The short list: the cheapest by prediction, and every default.
-std::vector<tune::Candidate> short_list(std::vector<tune::Candidate> candidates) {
-  std::vector<tune::Candidate> kept;
-  for (tune::Candidate& candidate : candidates)
-    if (kept.size() < quick_candidates || candidate.is_default) kept.push_back(std::move(candidate));
-  return kept;
-}
+std::int64_t unix_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 TrialRecord to_record(const tune::Candidate& candidate, const tune::Result& result) {
   return {.family = candidate.family,
@@ -55,8 +42,7 @@ std::optional<double> default_median(const std::vector<tune::Candidate>& candida
 Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topology, const PlanOptions& options) const {
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
-  std::vector<tune::Candidate> candidates = spmm_candidates(query);
-  if (options.effort == Effort::quick) candidates = short_list(std::move(candidates));
+  const std::vector<tune::Candidate> candidates = options.effort == Effort::quick ? spmm_short_list(query) : spmm_candidates(query);
 
   std::unique_ptr<SpmmSubject> subject;
   try {
