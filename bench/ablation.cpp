@@ -60,7 +60,9 @@ class Ablation {
         session_(context_.state()->session),
         kernels_(session_),
         record_("ablation", options, context_),
-        effects_(row_tile_techniques().size()) {}
+        effects_(row_tile_techniques().size()) {
+    print_device(context_.device());
+  }
 
   /// The number of problems that failed or were not reached.
   std::size_t run() {

@@ -75,6 +75,7 @@ class Overhead {
         record_("overhead", options, context_) {}
 
   void run() {
+    print_device(context_.device());
     for (const Size& size : sizes) {
       const sparse::Csr matrix = sparse::uniform(size.m, size.k, size.sparsity, seed);
       Json row = {{"problem", size.name}, {"m", size.m}, {"k", size.k}, {"n", size.n}, {"sparsity", size.sparsity}};

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <map>
 
 #include "base/text.hpp"
 #include "bench/harness/baselines.hpp"
@@ -70,6 +71,13 @@ Json baseline_json(const std::optional<Baseline>& baseline) {
           {"cublas_sgemm_us", number(baseline->cublas_sgemm_us)}};
 }
 
+/// What that peer took where the baselines were measured.
+std::optional<double> baseline_of(const Baseline& baseline, const std::string& peer) {
+  if (peer == "cusparse") return baseline.cusparse_us;
+  if (peer == "cublas_sgemm") return baseline.cublas_sgemm_us;
+  return std::nullopt;
+}
+
 /// The fastest way of a peer whose output was right.
 const Measured* best_of(const std::vector<Measured>& all, const std::string& peer) {
   const Measured* best = nullptr;
@@ -90,6 +98,7 @@ class SpmmBench {
         device_(context_.state()->session->device()),
         record_("spmm", options, context_) {
     if (!options.no_peers) peers_ = find_peers(device_);
+    print_device(context_.device());
     note_peers();
   }
 
@@ -103,9 +112,11 @@ class SpmmBench {
       progress.start(label(problem));
       run_guarded(problem);
       record_.set("summary", summary_.to_json());
+      record_.set("drift", drift_json());
       record_.write(++done == problems_.size());
     }
     std::fputs(summary_.table().c_str(), stdout);
+    print_drift();
     if (done < problems_.size())
       std::fputs(fmt::format("\n{} problems were not reached before the deadline\n", problems_.size() - done).c_str(), stdout);
     if (failures_ > 0) std::fputs(fmt::format("\n{} problems failed or were wrong\n", failures_).c_str(), stdout);
@@ -204,8 +215,14 @@ class SpmmBench {
                     .other_us = us,
                     .other_spread_us = spread_us});
     };
-    for (const PeerFinding& finding : peers_)
-      if (const Measured* best = best_of(all, finding.name)) add(finding.name, best->timed.timing->median_us, best->timed.timing->spread_us);
+    for (const PeerFinding& finding : peers_) {
+      const Measured* best = best_of(all, finding.name);
+      if (best == nullptr) continue;
+      const Timing& timing = *best->timed.timing;
+      add(finding.name, timing.median_us, timing.spread_us);
+      const std::optional<double> elsewhere_us = baseline ? baseline_of(*baseline, finding.name) : std::nullopt;
+      if (elsewhere_us) drift_[finding.name].push_back(timing.median_us / *elsewhere_us);
+    }
     if (!baseline) return;
     if (baseline->sputnik_us) add("sputnik (baseline)", *baseline->sputnik_us, 0);
     if (baseline->cusparse_us) add("cusparse (baseline)", *baseline->cusparse_us, 0);
@@ -245,6 +262,20 @@ class SpmmBench {
                      {"ours", std::move(ours)},
                      {"peers", std::move(peers)},
                      {"baseline", baseline_json(baseline)}});
+  }
+
+  /// How far this machine's peers are from the baselines': near 1, the baselines compare with what is measured here.
+  Json drift_json() const {
+    Json json = Json::object();
+    for (const auto& [peer, ratios] : drift_) json[peer] = {{"problems", ratios.size()}, {"here_over_baseline", number(geometric_mean(ratios))}};
+    return json;
+  }
+
+  void print_drift() const {
+    for (const auto& [peer, ratios] : drift_)
+      std::fputs(
+          fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer, geometric_mean(ratios), ratios.size()).c_str(),
+          stdout);
   }
 
   void print_header() const {
@@ -287,6 +318,7 @@ class SpmmBench {
   RunRecord record_;
   std::vector<PeerFinding> peers_;
   Comparisons summary_;
+  std::map<std::string, std::vector<double>> drift_;  ///< by peer: here over baseline
   std::size_t failures_ = 0;
 };
 

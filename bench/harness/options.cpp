@@ -39,6 +39,12 @@ Context open_context(const RunOptions& options) {
   return Context(context);
 }
 
+void print_device(const DeviceInfo& device) {
+  const std::string kind =
+      device.gpu ? fmt::format("{}, CUDA {}", device.architecture, device.driver) : "times here are for trying things out, not for speed";
+  std::fputs(fmt::format("{} ({})\n", device.name, kind).c_str(), stdout);
+}
+
 namespace {
 
 /// The program's name without its folder, and its arguments.

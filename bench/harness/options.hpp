@@ -44,6 +44,9 @@ void add_options(CLI::App& app, ListOptions& options);
 std::vector<Problem> read_problems(const ListOptions& options);
 Context open_context(const RunOptions& options);
 
+/// One line on stdout: what is measured, and that the emulator says nothing about speed.
+void print_device(const DeviceInfo& device);
+
 /// Parses the command line with `app`, then runs `body`: the exit status. Prints what is thrown, on stderr.
 int run_program(CLI::App& app, int argc, char** argv, RunOptions& options, const std::function<int()>& body);
 

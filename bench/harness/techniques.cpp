@@ -10,16 +10,23 @@ namespace vostok::bench {
 namespace {
 
 constexpr int warp_lanes = 32;
+constexpr int most_entries_per_lane = 256;  ///< in a step
 
 void narrow_sparse(RowTileConfig& config) { config.sparse_vector = 1; }
 void narrow_dense(RowTileConfig& config) { config.dense_vector = 1; }
+
+/// A row's entries go to one subwarp. A step that is too long for its lanes gets shorter.
+void whole_row_per_subwarp(RowTileConfig& config) {
+  config.row_split = 1;
+  config.tile_nonzeros = std::min(config.tile_nonzeros, most_entries_per_lane);
+}
 
 /// One row a warp. The block keeps its threads, and a tile its columns where they are enough for the lanes; a wider one may
 /// no longer divide n.
 void one_row_per_warp(RowTileConfig& config) {
   config.tile_rows = std::max(1, threads(config) / warp_lanes);
   config.threads_per_row = warp_lanes;
-  config.row_split = 1;
+  whole_row_per_subwarp(config);
   const int least_columns = warp_lanes * config.dense_vector;
   if (config.tile_columns >= least_columns) return;
   config.tile_columns = least_columns;
@@ -29,7 +36,7 @@ void one_row_per_warp(RowTileConfig& config) {
 /// Each subwarp gets a row of its own.
 void whole_rows(RowTileConfig& config) {
   config.tile_rows *= config.row_split;
-  config.row_split = 1;
+  whole_row_per_subwarp(config);
 }
 
 constexpr Technique techniques[] = {
@@ -40,7 +47,7 @@ constexpr Technique techniques[] = {
     {"vector loads of the dense side", "dense_vector", narrow_dense},
     {"reverse-offset alignment (V-B2), and the sparse vectors it allows", "reverse_offset_alignment, sparse_vector",
      [](RowTileConfig& config) { config.reverse_offset_alignment = false, narrow_sparse(config); }},
-    {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, tile_rows, tile_columns, column_edge", one_row_per_warp},
+    {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, tile_rows, tile_columns, tile_nonzeros, column_edge", one_row_per_warp},
     {"index pre-scaling (V-D1)", "prescale_indices", [](RowTileConfig& config) { config.prescale_indices = false; }},
     {"residue unrolling (V-D2)", "residue_unroll", [](RowTileConfig& config) { config.residue_unroll = 1; }},
     {"predication removed (V-D3)", "column_edge", [](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }},
@@ -48,7 +55,7 @@ constexpr Technique techniques[] = {
     {"overlapped batches of loads", "overlap_batches", [](RowTileConfig& config) { config.overlap_batches = false; }},
     {"several packets of columns a lane", "tile_columns",
      [](RowTileConfig& config) { config.tile_columns = config.threads_per_row * config.dense_vector; }},
-    {"rows split over subwarps", "row_split, tile_rows", whole_rows},
+    {"rows split over subwarps", "row_split, tile_rows, tile_nonzeros", whole_rows},
     {"prefetch of the sparse side", "prefetch_sparse", [](RowTileConfig& config) { config.prefetch_sparse = false; }},
     {"minimum blocks per multiprocessor", "min_blocks", [](RowTileConfig& config) { config.min_blocks = 1; }},
     {"column tiles first", "raster", [](RowTileConfig& config) { config.raster = Raster::rows_first; }},

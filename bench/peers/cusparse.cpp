@@ -28,14 +28,19 @@ using cusparse::Status;
 constexpr float one = 1.0F;
 constexpr float zero = 0.0F;
 
+void check(const Api& api, const char* function, Status status) {
+  if (status == Status::success) return;
+  fail(ErrorCode::device_failure, "cannot run cuSPARSE: {} returned {} ({})", function, static_cast<int>(status), api.cusparseGetErrorString(status));
+}
+
 /// Calls a function and throws unless it succeeds.
 template <class... Parameters, class... Arguments>
 void require(const Api& api, const PeerFunction<Status, Parameters...>& function, Arguments... arguments) {
-  const Status status = function(arguments...);
-  if (status != Status::success)
-    fail(ErrorCode::device_failure, "cannot run cuSPARSE: {} returned {} ({})", function.name, static_cast<int>(status),
-         api.cusparseGetErrorString(status));
+  check(api, function.name, function(arguments...));
 }
+
+/// Descriptors take inputs through pointers to non-const.
+void* only_read(const void* input) { return const_cast<void*>(input); }  // NOLINT
 
 /// The descriptors and the scratch memory of one algorithm. An algorithm's preprocessing belongs to its own descriptor.
 class Product {
@@ -56,19 +61,16 @@ class Product {
 
   void enqueue(Stream stream) const {
     require(api_, api_.cusparseSetStream, handle_, stream);
-    call(api_.cusparseSpMM, scratch_.data());
+    check(api_, api_.cusparseSpMM.name, call(api_.cusparseSpMM, scratch_.data()));
   }
 
  private:
   void describe(const PeerOperands& operands) {
     const sparse::Csr& matrix = *operands.matrix;
-    require(api_, api_.cusparseCreateCsr, &sparse_, matrix.rows, matrix.cols, matrix.nonzeros(),
-            const_cast<std::int32_t*>(operands.row_offsets),  // NOLINT: only read
-            const_cast<std::int32_t*>(operands.column_indices), const_cast<float*>(operands.values), cusparse::IndexWidth::i32,
-            cusparse::IndexWidth::i32,  // NOLINT
+    require(api_, api_.cusparseCreateCsr, &sparse_, matrix.rows, matrix.cols, matrix.nonzeros(), only_read(operands.row_offsets),
+            only_read(operands.column_indices), only_read(operands.values), cusparse::IndexWidth::i32, cusparse::IndexWidth::i32,
             cusparse::IndexBase::zero, cusparse::DataType::f32);
-    require(api_, api_.cusparseCreateDnMat, &dense_, matrix.cols, operands.n, operands.n, const_cast<float*>(operands.dense),
-            cusparse::DataType::f32,  // NOLINT
+    require(api_, api_.cusparseCreateDnMat, &dense_, matrix.cols, operands.n, operands.n, only_read(operands.dense), cusparse::DataType::f32,
             cusparse::Order::row);
     require(api_, api_.cusparseCreateDnMat, &output_, matrix.rows, operands.n, operands.n, operands.output, cusparse::DataType::f32,
             cusparse::Order::row);
@@ -76,17 +78,19 @@ class Product {
 
   void prepare(device::Device& device) {
     std::size_t scratch_bytes = 0;
-    call(api_.cusparseSpMM_bufferSize, &scratch_bytes);
+    check(api_, api_.cusparseSpMM_bufferSize.name, call(api_.cusparseSpMM_bufferSize, &scratch_bytes));
     scratch_ = device::Buffer(device, static_cast<std::int64_t>(std::max<std::size_t>(scratch_bytes, 1)));
     require(api_, api_.cusparseSetStream, handle_, device.own_stream());
-    call(api_.cusparseSpMM_preprocess, scratch_.data());
+    // Not every algorithm has something to prepare in every version.
+    const Status prepared = call(api_.cusparseSpMM_preprocess, scratch_.data());
+    if (prepared != Status::not_supported) check(api_, api_.cusparseSpMM_preprocess.name, prepared);
     device.synchronize(device.own_stream());
   }
 
   template <class Function, class Last>
-  void call(const Function& function, Last last) const {
-    require(api_, function, handle_, cusparse::Operation::non_transpose, cusparse::Operation::non_transpose, &one, sparse_, dense_, &zero, output_,
-            cusparse::DataType::f32, algorithm_, last);
+  Status call(const Function& function, Last last) const {
+    return function(handle_, cusparse::Operation::non_transpose, cusparse::Operation::non_transpose, &one, sparse_, dense_, &zero, output_,
+                    cusparse::DataType::f32, algorithm_, last);
   }
 
   void destroy() noexcept {

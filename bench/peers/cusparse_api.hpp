@@ -15,7 +15,7 @@ using SparseMatrix = void*;
 using DenseMatrix = void*;
 using StreamHandle = CUstream_st*;
 
-enum class Status : int { success = 0 };
+enum class Status : int { success = 0, not_supported = 10 };
 enum class Operation : int { non_transpose = 0 };
 enum class IndexWidth : int { i32 = 2 };
 enum class IndexBase : int { zero = 0 };

@@ -50,6 +50,7 @@ constexpr bool same_value(Ours ours, Theirs theirs) {
 TEST_CASE("the declarations of the peers agree with the toolkit's headers") {
   // The functions were compared while this was compiled.
   CHECK(same_value(cusparse::Status::success, CUSPARSE_STATUS_SUCCESS));
+  CHECK(same_value(cusparse::Status::not_supported, CUSPARSE_STATUS_NOT_SUPPORTED));
   CHECK(same_value(cusparse::Operation::non_transpose, CUSPARSE_OPERATION_NON_TRANSPOSE));
   CHECK(same_value(cusparse::IndexWidth::i32, CUSPARSE_INDEX_32I));
   CHECK(same_value(cusparse::IndexBase::zero, CUSPARSE_INDEX_BASE_ZERO));

@@ -59,6 +59,16 @@ TEST_CASE("every field of the config is a technique's, but for the one that is o
   CHECK(untouched == std::set<std::string>{"tile_nonzeros"});
 }
 
+TEST_CASE("a step that is too long for one subwarp gets shorter with the split") {
+  RowTileConfig config = everything_on();
+  config.tile_nonzeros = 512;
+  for (const Technique& technique : row_tile_techniques()) {
+    const auto changed = codegen::from_map<RowTileConfig>(*without(technique, codegen::to_map(config)));
+    CAPTURE(technique.name);
+    CHECK(entries_per_lane(*changed) <= 256);
+  }
+}
+
 TEST_CASE("a technique that is off already is not switched off again") {
   FieldMap config = codegen::to_map(everything_on());
   for (const Technique& technique : row_tile_techniques()) {
