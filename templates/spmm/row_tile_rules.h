@@ -26,7 +26,7 @@ struct RowTileRules {
   static_assert(is_power_of_two(c.tile_nonzeros) && entries_per_lane(c) >= 1 && entries_per_lane(c) <= 256, "a lane takes 1 to 256 entries per step");
   static_assert(is_power_of_two(c.loads_in_flight) && c.loads_in_flight <= entries_per_lane(c), "loads_in_flight divides a lane's entries per step");
   static_assert(is_power_of_two(c.residue_unroll) && c.residue_unroll <= entries_per_lane(c), "residue_unroll divides a lane's entries per step");
-  static_assert(c.tile_nonzeros % c.sparse_vector == 0, "sparse_vector divides tile_nonzeros");
+  static_assert(c.tile_nonzeros >= 4, "a step has at least four entries: shared memory is read sixteen bytes at a time");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");
 };
 

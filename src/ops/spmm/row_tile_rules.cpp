@@ -63,10 +63,10 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.sparse_vector > 1 && !c.config.reverse_offset_alignment; }},
     Rule{"tile_columns is a multiple of threads_per_row * dense_vector",
          [](const Case& c) { return c.config.tile_columns < 1 || c.config.tile_columns % (c.config.threads_per_row * c.config.dense_vector) != 0; }},
-    Rule{"tile_nonzeros is a power of two, at most 256 for each of row_split lanes and at least sparse_vector",
+    Rule{"tile_nonzeros is a power of two, at least 4, and 1 to 256 for each of row_split lanes",
          [](const Case& c) {
-           return !is_power_of_two_up_to(c.config.tile_nonzeros, 8192) ||
-                  c.config.tile_nonzeros < std::max(c.config.row_split, c.config.sparse_vector) || entries_per_lane(c.config) > 256;
+           return !is_power_of_two_up_to(c.config.tile_nonzeros, 8192) || c.config.tile_nonzeros < std::max(c.config.row_split, 4) ||
+                  entries_per_lane(c.config) > 256;
          }},
     Rule{"loads_in_flight and residue_unroll are powers of two that divide a lane's entries per step",
          [](const Case& c) {
