@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "bench/peers/cublas_api.hpp"
-
 namespace vostok::bench {
 
 namespace cublas {
@@ -35,7 +33,7 @@ int narrow(std::int64_t size, const char* what) {
 
 class Cublas : public Peer {
  public:
-  explicit Cublas(device::Device& device) : device_(device), api_(cublas::load_api()), workspace_(device, workspace_bytes) {
+  Cublas(device::Device& device, const cublas::Api& api) : device_(device), api_(api), workspace_(device, workspace_bytes) {
     require(api_.cublasCreate_v2, &handle_);
     try {
       require(api_.cublasSetMathMode, handle_, cublas::MathMode::pedantic);
@@ -107,6 +105,8 @@ std::vector<float> to_dense(const sparse::Csr& matrix, const std::vector<float>&
   return dense;
 }
 
-std::shared_ptr<Peer> open_cublas(device::Device& device) { return std::make_shared<Cublas>(device); }
+std::shared_ptr<Peer> open_cublas(device::Device& device) { return make_cublas(device, cublas::load_api()); }
+
+std::shared_ptr<Peer> make_cublas(device::Device& device, const cublas::Api& api) { return std::make_shared<Cublas>(device, api); }
 
 }  // namespace vostok::bench

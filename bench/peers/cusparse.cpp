@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "bench/peers/cusparse_api.hpp"
-
 namespace vostok::bench {
 
 namespace cusparse {
@@ -110,7 +108,7 @@ class Product {
 
 class Cusparse : public Peer {
  public:
-  explicit Cusparse(device::Device& device) : device_(device), api_(cusparse::load_api()) { require(api_, api_.cusparseCreate, &handle_); }
+  Cusparse(device::Device& device, const Api& api) : device_(device), api_(api) { require(api_, api_.cusparseCreate, &handle_); }
   ~Cusparse() override { api_.cusparseDestroy(handle_); }
   Cusparse(const Cusparse&) = delete;
   Cusparse& operator=(const Cusparse&) = delete;
@@ -145,6 +143,8 @@ class Cusparse : public Peer {
 
 }  // namespace
 
-std::shared_ptr<Peer> open_cusparse(device::Device& device) { return std::make_shared<Cusparse>(device); }
+std::shared_ptr<Peer> open_cusparse(device::Device& device) { return make_cusparse(device, cusparse::load_api()); }
+
+std::shared_ptr<Peer> make_cusparse(device::Device& device, const cusparse::Api& api) { return std::make_shared<Cusparse>(device, api); }
 
 }  // namespace vostok::bench
