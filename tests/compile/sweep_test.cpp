@@ -79,7 +79,7 @@ std::vector<Job> make_jobs(const device::Compiler& nvrtc) {
       for (const ops::SpmmQuery& query : queries()) {
         if (family->declines(query)) continue;
         add_default(jobs, *family, query, architecture);
-        add_sample(jobs, *family, query, architecture, full && main_target ? 100000 : main_target ? 60 : 2);
+        add_sample(jobs, *family, query, architecture, full && main_target ? 100000 : main_target ? 40 : 2);
       }
     }
   return jobs;
