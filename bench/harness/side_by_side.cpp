@@ -19,8 +19,7 @@ constexpr int most_repeats = 3;
 
 struct Runner {
   std::size_t contender = 0;
-  int launches = 1;
-  std::unique_ptr<device::TimedSequence> sequence;
+  tune::TimedLaunches timed;
   std::vector<double> samples_us;
 };
 
@@ -30,25 +29,14 @@ bool moved(const std::optional<device::Clocks>& before, const std::optional<devi
 }
 
 Runner record(device::Device& device, std::size_t index, const Contender& contender) {
-  const auto repeat = [&](int launches) {
-    return device.record([&contender, launches](Stream stream) {
-      for (int i = 0; i < launches; ++i) contender.enqueue(stream);
-    });
-  };
-  constexpr int pilot_launches = 2;
-  const auto pilot = repeat(pilot_launches);
-  pilot->replay_us();
-  Runner runner{.contender = index, .launches = tune::launches_for(pilot->replay_us() / pilot_launches), .sequence = nullptr, .samples_us = {}};
-  runner.sequence = repeat(runner.launches);
-  runner.sequence->replay_us();
-  return runner;
+  return {.contender = index, .timed = tune::record_timed(device, contender.enqueue), .samples_us = {}};
 }
 
 void warm_up(device::Device& device, std::vector<Runner>& runners) {
   const Clock::time_point start = Clock::now();
   for (;;) {
     const auto before = device.clocks();
-    for (Runner& runner : runners) runner.sequence->replay_us();
+    for (Runner& runner : runners) runner.timed.sample_us();
     const auto after = device.clocks();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !moved(before, after))) return;
@@ -61,7 +49,7 @@ void one_round(device::Device& device, std::vector<Runner>& runners, std::size_t
     std::vector<double> samples_us(runners.size());
     for (std::size_t i = 0; i < runners.size(); ++i) {
       const std::size_t turn = (first + i) % runners.size();
-      samples_us[turn] = runners[turn].sequence->replay_us() / runners[turn].launches;
+      samples_us[turn] = runners[turn].timed.sample_us();
     }
     if (attempt < most_repeats && moved(before, device.clocks())) continue;
     for (std::size_t i = 0; i < runners.size(); ++i) runners[i].samples_us.push_back(samples_us[i]);
@@ -87,7 +75,7 @@ std::vector<Timed> time_side_by_side(device::Device& device, const std::vector<C
   for (const Runner& runner : runners) {
     const tune::Summary summary = tune::summarise(runner.samples_us);
     results[runner.contender].timing = {
-        .median_us = summary.median_us, .spread_us = summary.spread_us, .launches = runner.launches, .rounds = rounds};
+        .median_us = summary.median_us, .spread_us = summary.spread_us, .launches = runner.timed.launches, .rounds = rounds};
   }
   return results;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace vostok::tune {
 
@@ -22,6 +23,17 @@ Summary summarise(std::vector<double> samples) {
 int launches_for(double single_us) {
   constexpr double target_us = 1000;
   return static_cast<int>(std::clamp(std::floor(target_us / std::max(single_us, 0.1)), 2.0, 50.0));
+}
+
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue) {
+  const auto record = [&](int launches) {
+    auto sequence = device.record([enqueue, launches](Stream stream) {
+      for (int i = 0; i < launches; ++i) enqueue(stream);
+    });
+    sequence->replay_us();
+    return TimedLaunches{.sequence = std::move(sequence), .launches = launches};
+  };
+  return record(launches_for(record(2).sample_us()));
 }
 
 }  // namespace vostok::tune

@@ -1,7 +1,11 @@
-// Robust statistics of a handful of timings.
+// Timed sequences of launches, and robust statistics of a handful of timings.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
+
+#include "device/device.hpp"
 
 namespace vostok::tune {
 
@@ -15,5 +19,17 @@ Summary summarise(std::vector<double> samples);
 
 /// Launches in one timed sequence so that it lasts about a millisecond: 2 to 50.
 int launches_for(double single_us);
+
+/// Launches of one kernel, recorded so that a replay lasts about a millisecond.
+struct TimedLaunches {
+  std::unique_ptr<device::TimedSequence> sequence = {};
+  int launches = 1;
+
+  /// Replays once; microseconds of one launch.
+  double sample_us() const { return sequence->replay_us() / launches; }
+};
+
+/// Sizes the sequence by a pilot, records it with a copy of `enqueue`, and replays it once to warm up.
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue);
 
 }  // namespace vostok::tune

@@ -25,11 +25,10 @@ constexpr double hopeless = 1.3;
 /// A candidate that is being measured.
 struct Runner {
   Result result;
-  std::unique_ptr<device::TimedSequence> sequence;
-  int launches = 1;
+  TimedLaunches timed;
   std::vector<double> samples_us;
 
-  void measure() { samples_us.push_back(sequence->replay_us() / launches); }
+  void measure() { samples_us.push_back(timed.sample_us()); }
   double median() const { return summarise(samples_us).median_us; }
 };
 
@@ -94,14 +93,7 @@ class Race {
   /// Records the sequence and measures it a few times.
   void enter(Runner runner) {
     try {
-      const auto& enqueue = runner.result.compiled.enqueue;
-      const auto pilot = device_.record([&](Stream stream) { enqueue(stream), enqueue(stream); });
-      pilot->replay_us();
-      runner.launches = launches_for(pilot->replay_us() / 2);
-      runner.sequence = device_.record([&](Stream stream) {
-        for (int i = 0; i < runner.launches; ++i) enqueue(stream);
-      });
-      runner.sequence->replay_us();
+      runner.timed = record_timed(device_, runner.result.compiled.enqueue);
       for (int i = 0; i < screen_replays; ++i) runner.measure();
       runners_.push_back(std::move(runner));
     } catch (const std::exception& error) {
@@ -123,7 +115,7 @@ class Race {
         continue;
       }
       if (must_run) --defaults_left;
-      if (result->status.empty()) enter({.result = std::move(*result), .sequence = nullptr, .samples_us = {}});
+      if (result->status.empty()) enter({.result = std::move(*result), .timed = {}, .samples_us = {}});
       else publish(std::move(*result));
       report("screen", ++done, candidates_.size());
       if (runners_.size() > 2 * most_racers) keep_fastest(most_racers, hopeless);
