@@ -254,17 +254,12 @@ TEST_CASE("the same config gives the same bits in every thread order") {
 }
 
 TEST_CASE("column tiles past 65535 lie on the grid's third dimension") {
-  // 70001 columns in tiles of one: rows_first puts them on y and z, columns_first on x.
-  const RowTileCase c = make_case({.rows = 1, .cols = 2, .row_offsets = {0, 1}, .column_indices = {1}}, {.n = 70001}, seed);
+  const RowTileCase c = make_case({.rows = 1, .cols = 2, .row_offsets = {0, 1}, .column_indices = {1}}, {.n = 65600}, seed);
   const NamedDevice& on = row_tile_devices().front();
   RowTileConfig config = parse(family().default_config(c.query(*on.device)));
   config.tile_columns = config.threads_per_row = config.dense_vector = 1;
-  config.row_split = 32;
-  config.tile_rows = 1;
-  config.tile_nonzeros = 32;
-  config.loads_in_flight = config.residue_unroll = 1;
-  for (const Raster raster : {Raster::rows_first, Raster::columns_first}) {
-    config.raster = raster;
-    check_row_tile(on, c, codegen::to_map(config));
-  }
+  config.row_split = config.tile_nonzeros = 32;
+  config.tile_rows = config.loads_in_flight = config.residue_unroll = 1;
+  config.raster = Raster::rows_first;
+  check_row_tile(on, c, codegen::to_map(config));
 }
