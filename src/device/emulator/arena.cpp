@@ -27,8 +27,8 @@ unsigned char* Arena::reset(std::size_t bytes) {
     fail(ErrorCode::out_of_memory, "cannot run a block: no memory for its shared memory");
   unsigned char* const begin = guard - rounded(bytes, 16);
   std::memset(begin, 0xff, static_cast<std::size_t>(guard - begin));
-  sanitizer::forbid(first, static_cast<std::size_t>(begin - first));
-  sanitizer::forbid(begin + bytes, static_cast<std::size_t>(guard - begin) - bytes);
+  sanitizer::forbid(pages_.begin(), pages_.bytes());
+  sanitizer::permit(begin, bytes);
   return begin;
 }
 

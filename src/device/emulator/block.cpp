@@ -33,6 +33,7 @@ void Block::run(const Launch& launch, Index index, std::uint64_t number) {
   if (!failure_ && exited_ < launch.threads()) failure_ = describe_stuck();
   if (!failure_) return;
   cancel();
+  sanitizer::observe(&failure_);
   vostok::fail(ErrorCode::device_failure, "cannot run kernel {}: block ({}, {}, {}): {}", launch.kernel_name, index.x, index.y, index.z, *failure_);
 }
 
@@ -157,6 +158,7 @@ void Block::fail_thread(const CudaThread& thread, const std::string& reason, Pla
 
 void Block::fail(std::string reason) {
   failure_ = std::move(reason);
+  sanitizer::publish(&failure_);
   throw Cancelled();
 }
 

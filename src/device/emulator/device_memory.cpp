@@ -31,8 +31,8 @@ unsigned char* DeviceMemory::map(std::int64_t bytes, Pages& pages) const {
   if (!pages || !pages.open(page_bytes(), used)) return nullptr;
   unsigned char* const first = pages.begin() + page_bytes();
   unsigned char* const begin = guard_ == Guard::start ? first : first + used - round_up(bytes, 16);
-  sanitizer::forbid(first, static_cast<std::size_t>(begin - first));
-  sanitizer::forbid(begin + bytes, static_cast<std::size_t>(first + used - begin - bytes));
+  sanitizer::forbid(pages.begin(), pages.bytes());
+  sanitizer::permit(begin, static_cast<std::size_t>(bytes));
   return begin;
 }
 

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <exception>
+#include <iostream>
 
 #include "device/emulator/memory_file.hpp"
 
@@ -36,6 +37,7 @@ constexpr unsigned most_seconds = 120;
 
 ChildOutcome in_child(const std::function<void()>& body) {
   const vostok::device::emulator::MemoryFile log("child-log");
+  std::cout.flush();  // else the child writes it too
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) run_and_exit(body, log.descriptor());
