@@ -1,4 +1,4 @@
-#include "cli/doctor.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

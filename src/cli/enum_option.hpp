@@ -39,7 +39,7 @@ bool parse_enum(const std::string& text, Enum& value) {
 /// Adds an option whose value is the name of an enumerator. One that this version of the library does not support is
 /// taken here and refused, by name, by the library.
 template <class Enum>
-CLI::Option* add_enum_option(CLI::App& app, const std::string& option, Enum& value, const std::string& description) {
+CLI::Option* add_enum_option(CLI::App& app, const char* option, Enum& value, const std::string& description) {
   const auto take = [&value, option](const std::string& text) {
     if (!parse_enum(text, value)) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
   };

@@ -44,7 +44,8 @@ RandomMatrix parse_random_matrix(const std::string& text) {
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} rows are outside 0 to 2^31 - 2", shape.rows);
   if (shape.cols < 0 || shape.cols > most)
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} columns are outside 0 to 2^31 - 1", shape.cols);
-  if (!(shape.sparsity >= 0 && shape.sparsity <= 1))
+  const bool is_share = shape.sparsity >= 0 && shape.sparsity <= 1;
+  if (!is_share)
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: sparsity {} is outside 0 to 1 (it is the share of zeros)", shape.sparsity);
   const double nonzeros = static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * (1 - shape.sparsity);
   if (nonzeros > static_cast<double>(most))

@@ -1,4 +1,4 @@
-#include "cli/run_spmm.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "cli/study.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

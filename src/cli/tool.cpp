@@ -7,10 +7,8 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "cli/doctor.hpp"
+#include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/run_spmm.hpp"
-#include "cli/study.hpp"
 
 namespace vostok::cli {
 
