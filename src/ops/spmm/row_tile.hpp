@@ -27,7 +27,7 @@ RowTileConfig default_config(const SpmmQuery& query);
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<RowTileConfig> space(const SpmmQuery& query);
 
-/// Configs that between them come within half a percent of the best on the problems they were chosen on; default first.
+/// Configs of which one is near the best on most problems that were measured (bench/NOTES.md); default first.
 std::vector<RowTileConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (row_tile_cost.cpp).
