@@ -171,6 +171,10 @@ TEST_CASE("planted: data of an asynchronous copy that is read before its wait is
 }
 
 TEST_CASE("planted: a vector access that is not aligned traps") {
+  if (contains(vostok::device::emulator::open_host_compiler()->identity(), "clang")) {
+    MESSAGE("skipped: clang does not check the copy of a whole vector, only g++ does");
+    return;
+  }
   const auto load = [](long long at) {
     return in_child([=] {
       Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n"
