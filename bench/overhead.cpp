@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "bench/harness/current_context.hpp"
 #include "bench/harness/host_time.hpp"
@@ -32,27 +33,6 @@ struct Size {
 
 constexpr Size sizes[] = {{"tiny", 64, 64, 32, 0.9}, {"layer", 2048, 512, 256, 0.9}};
 constexpr std::uint64_t seed = 1;
-
-/// A folder that goes when the program does.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "vostok-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      fail(ErrorCode::io_failure, "cannot make a folder {}: the place for temporary files is full or not writable", name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Microseconds of `repeats` calls, one sample each.
 template <class Call>

@@ -40,13 +40,14 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   std::string why;
   if (device::count_cuda(&why) > 0) return device::open_cuda(0, open);
   if (!options.allow_emulator) fail(ErrorCode::no_device, "cannot open device: {}; the emulator is not allowed by Options::allow_emulator", why);
-  logger.info(fmt::format("no GPU ({}): running on the emulator, which is for correctness, not speed", why));
+  logger.info("no usable GPU (`vostok doctor` tells why): running on the emulator, which is for correctness, not speed");
   return device::open_emulator(open);
 }
 
 }  // namespace
 
-ContextState::ContextState(const Options& options) : logger(std::make_shared<Logger>(options.log)), counters(std::make_shared<plan::AtomicCounters>()) {
+ContextState::ContextState(const Options& options)
+    : logger(std::make_shared<Logger>(options.log)), counters(std::make_shared<plan::AtomicCounters>()) {
   auto device = open_device(options, *logger);
   cache::Opened opened = cache::open(options.cache, logger, [counts = counters] { ++counts->cache_warnings; });
   layers = std::move(opened.layers);

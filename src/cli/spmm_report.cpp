@@ -31,9 +31,7 @@ std::string problem_text(const SpmmReport& report) {
 std::string choice_text(const Explanation& explanation) {
   if (explanation.family.empty()) return line("family", explanation.note);
   std::string provenance = name(explanation.provenance);
-  // A note may begin with the provenance itself.
-  if (explanation.note.starts_with(provenance)) provenance = explanation.note;
-  else if (!explanation.note.empty()) provenance += ": " + explanation.note;
+  if (!explanation.note.empty()) provenance += ": " + explanation.note;
   if (explanation.speedup_over_default) provenance += fmt::format(", {:.2f}x the default config's speed", *explanation.speedup_over_default);
   return line("family", explanation.family) + line("config", wrapped(to_text(explanation.config))) + line("provenance", provenance);
 }

@@ -17,9 +17,9 @@ void require_topology(const Topology& topology, const Session& session) {
 }
 
 std::string describe_match(const WinnerMatch& match) {
-  if (match.distance == 0) return fmt::format("{} on {}", name(match.provenance), match.device.name);
-  return fmt::format("{} at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", name(match.provenance), match.distance, match.features.m, match.features.k,
-                     match.features.n, match.features.nonzeros, match.device.name);
+  if (match.distance == 0) return fmt::format("on {}", match.device.name);
+  return fmt::format("at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", match.distance, match.features.m, match.features.k, match.features.n,
+                     match.features.nonzeros, match.device.name);
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ std::shared_ptr<SpmmPlanState> SpmmPlanner::empty_state(const Spmm& problem, con
   return state;
 }
 
-SpmmPlanState::Choice SpmmPlanner::make_choice(const ops::SpmmQuery& query, std::shared_ptr<const Decision> decision, const Topology& topology) const {
+SpmmPlanState::Choice SpmmPlanner::make_choice(const ops::SpmmQuery& query, std::shared_ptr<const Decision> decision,
+                                               const Topology& topology) const {
   ops::SpmmLaunch launch = decision->family->launch(query, decision->config);
   if (launch.argument_bytes > ops::max_argument_bytes)
     fail(ErrorCode::internal, "cannot plan SpMM: {} bytes of arguments are more than {}", launch.argument_bytes, ops::max_argument_bytes);
@@ -67,8 +68,8 @@ std::shared_ptr<const SpmmPlanState> SpmmPlanner::rebind(const SpmmPlanState& ol
   session_->require_no_capture(old.options.stream, "rebind SpMM");
   require_topology(topology, *session_);
   if (topology.rows() != old.topology.rows() || topology.cols() != old.topology.cols())
-    fail(ErrorCode::invalid_argument, "cannot rebind SpMM: the plan is for {}x{}, and the topology is {}x{}", old.topology.rows(), old.topology.cols(),
-         topology.rows(), topology.cols());
+    fail(ErrorCode::invalid_argument, "cannot rebind SpMM: the plan is for {}x{}, and the topology is {}x{}", old.topology.rows(),
+         old.topology.cols(), topology.rows(), topology.cols());
   if (feature_bucket(topology.statistics()) != feature_bucket(old.topology.statistics())) return plan(old.problem, topology, old.options);
 
   auto state = empty_state(old.problem, topology, old.options);

@@ -1,12 +1,10 @@
 // Streams, capture and lifetimes on real GPUs; the emulator has none of them.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
+#include "base/temporary_folder.hpp"
 #include "device/cuda/cuda_context.hpp"
 #include "device/spmm_operands.hpp"
 
@@ -20,7 +18,9 @@ namespace {
 /// A blocking stream and what a test does with it, through the driver itself, as a user's program would.
 class UserStream {
  public:
-  explicit UserStream(const device::cuda::Driver& driver) : driver_(driver) { driver_.require("make a stream", driver_.cuStreamCreate, &stream_, 0U); }
+  explicit UserStream(const device::cuda::Driver& driver) : driver_(driver) {
+    driver_.require("make a stream", driver_.cuStreamCreate, &stream_, 0U);
+  }
   ~UserStream() {
     if (exec_ != nullptr) driver_.cuGraphExecDestroy(exec_);
     driver_.cuStreamDestroy_v2(stream_);
@@ -59,15 +59,6 @@ void on_every_gpu(Test&& body) {
   }
 }
 
-/// A folder for cache files that goes with the test.
-struct TemporaryFolder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("vostok-capture-test-" + std::to_string(::getpid()));
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
-
 Context disk_context(const std::string& device, const std::filesystem::path& folder) {
   return Context(Options{.device = device, .cache = {.folder = folder}, .log = [](LogLevel, std::string_view) {}});
 }
@@ -96,12 +87,12 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
     const TemporaryFolder folder;
     const SpmmOperands operands(test::memory_context(name), sparse::uniform(256, 256, 0.9, 3), 64, 4);
     {  // What the planning thread will find on disk.
-      const Context first = disk_context(name, folder.path);
+      const Context first = disk_context(name, folder.path());
       const Topology topology = first.topology(operands.csr.view());
       for (const std::int64_t n : {16, 32, 48, 64, 80, 96}) first.plan(Spmm{.n = n}, topology);
     }
 
-    const Context context = disk_context(name, folder.path);
+    const Context context = disk_context(name, folder.path());
     const Topology topology = context.topology(operands.csr.view());
     const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
     std::atomic<bool> stop = false;
@@ -110,7 +101,7 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
     std::jthread planner([&] {
       try {
         while (!stop) {
-          const Context fresh = disk_context(name, folder.path);
+          const Context fresh = disk_context(name, folder.path());
           const Topology other = fresh.topology(sparse::uniform(256, 256, 0.9, 3).view());
           for (const std::int64_t n : {16, 32, 48, 64, 80, 96}) fresh.plan(Spmm{.n = n}, other), ++planned;
           CHECK(fresh.counters().kernels_compiled == 0);

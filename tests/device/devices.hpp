@@ -11,6 +11,7 @@
 
 #include "context_state.hpp"
 #include "device/device.hpp"
+#include "error_code.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/generate.hpp"
 
@@ -55,16 +56,5 @@ class Floats {
   device::Buffer buffer_;
   std::size_t count_;
 };
-
-inline ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
-  try {
-    call();
-  } catch (const Error& error) {
-    if (message != nullptr) *message = error.what();
-    return error.code();
-  }
-  FAIL("no error was raised");
-  return ErrorCode::internal;
-}
 
 }  // namespace vostok::test

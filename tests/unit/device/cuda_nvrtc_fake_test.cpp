@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/temporary_folder.hpp"
 #include "device/cuda/nvrtc_compiler.hpp"
 #include "device/cuda/nvrtc_log.hpp"
 #include "device/cuda/nvrtc_places.hpp"
@@ -16,28 +17,6 @@ using device::cuda::NvrtcResult;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder that goes with the test.
-class Folder {
- public:
-  Folder() : path_((fs::temp_directory_path() / "vostok-nvrtc-XXXXXX").string()) { REQUIRE(mkdtemp(path_.data()) != nullptr); }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path path() const { return path_; }
-  fs::path file(const std::string& name, const std::string& text = "not a library") const {
-    const fs::path full = path() / name;
-    fs::create_directories(full.parent_path());
-    std::ofstream(full) << text;
-    return full;
-  }
-
- private:
-  std::string path_;
-};
 
 struct FakeNvrtc {
   std::string path = beside_executable("fake_nvrtc.so");
@@ -77,7 +56,7 @@ TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, wheels
 }
 
 TEST_CASE("a chosen path or VOSTOK_NVRTC is the only place, as a file or as a folder") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const VariableScope variable("VOSTOK_NVRTC", folder.path().string());
   REQUIRE(device::cuda::nvrtc_places(std::nullopt).size() == 1);
   CHECK(device::cuda::nvrtc_places(std::nullopt).front().pattern == folder.path().string() + "/libnvrtc.so*");
@@ -86,11 +65,11 @@ TEST_CASE("a chosen path or VOSTOK_NVRTC is the only place, as a file or as a fo
 }
 
 TEST_CASE("the newest of several files comes first, links count once and only libnvrtc matches") {
-  const Folder folder;
-  const fs::path newest = folder.file("libnvrtc.so.13");
-  const fs::path older = folder.file("libnvrtc.so.9.2");
-  folder.file("libnvrtc-builtins.so.13.0");
-  folder.file("libnvrtc.alt.so.13");
+  const TemporaryFolder folder;
+  const fs::path newest = folder.write("libnvrtc.so.13", "not a library");
+  const fs::path older = folder.write("libnvrtc.so.9.2", "not a library");
+  folder.write("libnvrtc-builtins.so.13.0", "not a library");
+  folder.write("libnvrtc.alt.so.13", "not a library");
   fs::create_symlink(newest, folder.path() / "libnvrtc.so");
   const auto files = device::cuda::matching_files(device::cuda::literal_pattern(folder.path().string()) + "/libnvrtc.so*");
   REQUIRE(files.size() == 2);
@@ -99,16 +78,16 @@ TEST_CASE("the newest of several files comes first, links count once and only li
 }
 
 TEST_CASE("a path with pattern characters is taken literally") {
-  const Folder folder;
-  const fs::path odd = folder.file("a[1]*/libnvrtc.so.13");
+  const TemporaryFolder folder;
+  const fs::path odd = folder.write("a[1]*/libnvrtc.so.13", "not a library");
   const auto files = device::cuda::matching_files(device::cuda::nvrtc_places(odd.parent_path()).front().pattern);
   REQUIRE(files.size() == 1);
   CHECK(files.front() == odd);
 }
 
 TEST_CASE("code in a wheel folder that others can write is ignored") {
-  const Folder folder;
-  const fs::path file = folder.file("libnvrtc.so.13");
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("libnvrtc.so.13", "not a library");
   CHECK(device::cuda::foreign_owner(file).empty());
   fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
   CHECK(contains(device::cuda::foreign_owner(file), "anyone can write"));
@@ -126,8 +105,8 @@ TEST_CASE("code in a wheel folder that others can write is ignored") {
 
 TEST_CASE("a library that cannot be loaded is passed over with the loader's reason") {
   const FakeNvrtc nvrtc;
-  const Folder folder;
-  const fs::path broken = folder.file("libnvrtc.so.13");
+  const TemporaryFolder folder;
+  const fs::path broken = folder.write("libnvrtc.so.13", "not a library");
   fs::create_symlink(nvrtc.path, folder.path() / "libnvrtc.so.12");
   const auto search = device::cuda::NvrtcSearch::run(folder.path());
   REQUIRE(search.nvrtc);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "error_code.hpp"
 #include "plan/spmm_planner.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
@@ -44,16 +45,5 @@ struct Fixture {
     return Topology(std::make_shared<TopologyState>(session, csr.view(), nullptr));
   }
 };
-
-inline ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
-  try {
-    call();
-  } catch (const Error& error) {
-    if (message != nullptr) *message = error.what();
-    return error.code();
-  }
-  FAIL("no error was raised");
-  return ErrorCode::internal;
-}
 
 }  // namespace vostok::test

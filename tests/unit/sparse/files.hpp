@@ -12,34 +12,10 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 
 namespace vostok::sparse::testing {
-
-/// A folder that goes away with the test.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "vostok-sparse-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) fail(ErrorCode::io_failure, "cannot make folder {}", pattern);
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::filesystem::path file(const std::string& name) const { return path_ / name; }
-  std::filesystem::path write(const std::string& name, std::string_view content) const {
-    std::ofstream(file(name), std::ios::binary) << content;
-    return file(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The real matrices: VOSTOK_DATA, or shared/data beside the repository. Says so where they are absent.
 inline bool find_data(std::filesystem::path& folder) {

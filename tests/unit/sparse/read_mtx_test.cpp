@@ -9,12 +9,11 @@
 
 using namespace vostok;
 using namespace vostok::sparse;
-using testing::ScratchFolder;
 
 namespace {
 
 Csr read_text(const std::string& content) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   return read(folder.write("a.mtx", content));
 }
 

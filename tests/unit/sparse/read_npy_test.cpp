@@ -10,7 +10,6 @@
 
 using namespace vostok;
 using namespace vostok::sparse;
-using testing::ScratchFolder;
 
 namespace {
 
@@ -32,7 +31,7 @@ std::string header(const std::string& type, const std::string& shape, bool colum
 }
 
 Csr read_content(const std::string& content) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   return read(folder.write("a.npy", content));
 }
 

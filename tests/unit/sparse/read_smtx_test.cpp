@@ -7,14 +7,13 @@
 
 using namespace vostok;
 using namespace vostok::sparse;
-using testing::ScratchFolder;
 
 namespace {
 
 const std::string good = "3, 4, 5\n0 2 2 5\n0 3 1 2 3\n";
 
 void check_malformed(const std::string& content, std::vector<std::string> parts) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("bad.smtx", content);
   INFO("content: ", content);
   parts.push_back(file.string());
@@ -24,7 +23,7 @@ void check_malformed(const std::string& content, std::vector<std::string> parts)
 }  // namespace
 
 TEST_CASE("an smtx file is read as a pattern, with commas, blanks and line ends of any kind") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (const std::string& content : {good, std::string("3 4 5\n0 2 2 5\n0 3 1 2 3"), std::string("3,4,5 \r\n 0 2 2 5 \r\n0 3 1 2 3\r\n\r\n\n")}) {
     INFO(content);
     const Csr csr = read(folder.write("good.smtx", content));
@@ -38,7 +37,7 @@ TEST_CASE("an smtx file is read as a pattern, with commas, blanks and line ends 
 }
 
 TEST_CASE("an smtx file without nonzeros may leave its index line out") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (const char* content : {"2, 3, 0\n0 0 0\n\n", "2, 3, 0\n0 0 0\n", "2, 3, 0\n0 0 0"}) {
     const Csr csr = read(folder.write("none.smtx", content));
     CHECK(csr.rows == 2);
@@ -53,7 +52,7 @@ TEST_CASE("a truncated smtx file is refused with what is missing, wherever it en
   check_malformed("3, 4, 5\n0 2", {"line 2", "row offset 2 of 3 rows"});
   check_malformed("3, 4, 5\n0 2 2 5\n", {"column index 0 of 5", "row 0"});
   check_malformed("3, 4, 5\n0 2 2 5\n0 3 1", {"line 3", "column index 3 of 5", "row 2"});
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (std::size_t length = 0; length + 2 < good.size(); ++length) {  // less than the last number and the line end behind it
     INFO("after ", length, " bytes");
     const auto file = folder.write("cut.smtx", good.substr(0, length));
@@ -92,22 +91,22 @@ TEST_CASE("an smtx file with anything but whole numbers is refused with what was
 }
 
 TEST_CASE("a missing file, a folder and an unknown extension are told apart") {
-  const ScratchFolder folder;
-  testing::check_refused(ErrorCode::io_failure, {"absent.smtx", "No such file"}, [&] { read(folder.file("absent.smtx")); });
-  std::filesystem::create_directory(folder.file("folder.smtx"));
-  testing::check_refused(ErrorCode::io_failure, {"folder.smtx", "directory"}, [&] { read(folder.file("folder.smtx")); });
-  testing::check_refused(ErrorCode::invalid_argument, {"matrix.txt", "'.txt'", ".smtx, .mtx or .npy"}, [&] { read(folder.file("matrix.txt")); });
+  const TemporaryFolder folder;
+  testing::check_refused(ErrorCode::io_failure, {"absent.smtx", "No such file"}, [&] { read(folder / "absent.smtx"); });
+  std::filesystem::create_directory(folder / "folder.smtx");
+  testing::check_refused(ErrorCode::io_failure, {"folder.smtx", "directory"}, [&] { read(folder / "folder.smtx"); });
+  testing::check_refused(ErrorCode::invalid_argument, {"matrix.txt", "'.txt'", ".smtx, .mtx or .npy"}, [&] { read(folder / "matrix.txt"); });
 }
 
 TEST_CASE("random structures survive being written and read") {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO("seed ", seed);
     Random random(seed);
     const std::int64_t rows = random.below(60), cols = 1 + random.below(3000);
     const Csr csr = uniform(rows, cols, random.uniform(), seed, 2 * random.uniform());
-    write_smtx(folder.file("random.smtx"), csr);
-    const Csr again = read(folder.file("random.smtx"));
+    write_smtx(folder / "random.smtx", csr);
+    const Csr again = read(folder / "random.smtx");
     CHECK(again.rows == rows);
     CHECK(again.cols == cols);
     CHECK(again.row_offsets == csr.row_offsets);
