@@ -136,8 +136,7 @@ class Device {
 
   /// Blocks of this kernel that fit on one multiprocessor (0: cannot launch).
   virtual int occupancy(const Kernel& kernel, int threads, std::int64_t shared_bytes) const = 0;
-  /// Records what `enqueue` puts on the stream it is given. A copy of it may be kept and called at every replay (the
-  /// emulator does): it must own, or outlive the sequence with, all that it uses.
+  /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the sequence.
   virtual std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) = 0;
   virtual std::optional<Clocks> clocks() const = 0;
 };

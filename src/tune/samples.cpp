@@ -27,7 +27,7 @@ int launches_for(double single_us) {
 
 TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue) {
   const auto record = [&](int launches) {
-    auto sequence = device.record([enqueue, launches](Stream stream) {
+    auto sequence = device.record([&enqueue, launches](Stream stream) {
       for (int i = 0; i < launches; ++i) enqueue(stream);
     });
     sequence->replay_us();

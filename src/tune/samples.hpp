@@ -29,7 +29,7 @@ struct TimedLaunches {
   double sample_us() const { return sequence->replay_us() / launches; }
 };
 
-/// Sizes the sequence by a pilot, records it with a copy of `enqueue`, and replays it once to warm up.
+/// Sizes the sequence by a pilot, records it, and replays it once to warm up.
 TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue);
 
 }  // namespace vostok::tune
