@@ -100,8 +100,7 @@ class Ablation {
     record_.note_template(plan.state()->choices.back().decision->request.header);
     const ops::SpmmQuery query{.problem = ops::resolve(plan.problem(), problem.n),
                                .statistics = topology.statistics(),
-                               .n_least = problem.n,
-                               .n_most = problem.n,
+                               .n = {problem.n, problem.n},
                                .device = &session_->device()};
     std::vector<Variation> variations = list_variations(query, plan.config());
     plan::SpmmSubject subject(*session_, kernels_, query, *topology.state(), options_.seed);

@@ -18,7 +18,7 @@ Features features_of(const ops::SpmmQuery& query) {
   const TopologyStatistics& statistics = query.statistics;
   return {.m = statistics.rows,
           .k = statistics.cols,
-          .n = query.n_most,
+          .n = query.n.most,
           .nonzeros = statistics.nonzeros,
           .longest_row = statistics.longest_row,
           .row_variation = statistics.row_variation,
@@ -31,13 +31,15 @@ ProblemKey problem_key(const ops::SpmmQuery& query) {
 
 std::string feature_bucket(const TopologyStatistics& statistics) {
   const double skew = statistics.mean_row > 0 ? static_cast<double>(statistics.longest_row) / statistics.mean_row : 0;
-  return fmt::format("density {} variation {} skew {}", log_step(statistics.mean_row), std::lround(10 * statistics.row_variation), log_step(skew) / 2);
+  return fmt::format("density {} variation {} skew {}", log_step(statistics.mean_row), std::lround(10 * statistics.row_variation),
+                     log_step(skew) / 2);
 }
 
 std::string memo_key(const ops::SpmmQuery& query, Effort effort) {
   const Features features = features_of(query);
-  return fmt::format("{}|{}|m {} k {} n {}-{} nonzeros {} longest {} variation {:.17g}", name(effort), ops::exact_key(query.problem), features.m, features.k,
-                     query.n_least, query.n_most, features.nonzeros, features.longest_row, features.row_variation);
+  return fmt::format("{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g}", name(effort), ops::exact_key(query.problem),
+                     features.m, features.k, query.n.least, query.n.most, query.n.divisor(), features.nonzeros, features.longest_row,
+                     features.row_variation);
 }
 
 }  // namespace vostok::plan

@@ -24,8 +24,9 @@ std::array<Operand, 4> operands(const SpmmArguments& arguments) {
     const auto address = reinterpret_cast<std::uintptr_t>(operand.pointer);
     if (address % static_cast<std::uintptr_t>(alignment) == 0) continue;
     const std::uintptr_t actual = address & (~address + 1);
-    fail(ErrorCode::misaligned_pointer, "cannot execute SpMM: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}",
-         operand.name, operand.pointer, actual, alignment, actual);
+    fail(ErrorCode::misaligned_pointer,
+         "cannot execute SpMM: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}", operand.name,
+         operand.pointer, actual, alignment, actual);
   }
   fail(ErrorCode::internal, "cannot execute SpMM: an alignment check contradicts itself");
 }
@@ -40,8 +41,8 @@ std::int64_t SpmmPlanState::size_of_call(const SpmmArguments& arguments) const {
       fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan was made for n = {}", arguments.n, problem.n);
     return problem.n;
   }
-  if (arguments.n < 1 || (!choices.empty() && arguments.n > choices.back().n_most))
-    fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 1 to {}", arguments.n, choices.empty() ? 0 : choices.back().n_most);
+  if (arguments.n < 1 || arguments.n > n_largest)
+    fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 1 to {}", arguments.n, n_largest);
   return arguments.n;
 }
 
@@ -59,10 +60,7 @@ void SpmmPlanState::execute(Stream stream, const SpmmArguments& arguments) const
   const std::int64_t n = size_of_call(arguments);
   if (choices.empty()) return;
   require_operands(arguments);
-  const Choice* choice = choices.data();
-  while (choice->n_most < n) ++choice;
-
-  const ops::SpmmLaunch& launch = choice->launch;
+  const ops::SpmmLaunch& launch = choice_for(n).launch;
   alignas(16) std::array<unsigned char, ops::max_argument_bytes> packed;
   device::LaunchShape shape = launch.shape;
   shape.grid = launch.bind(launch, arguments, n, packed.data());

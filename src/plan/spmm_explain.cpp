@@ -31,7 +31,8 @@ void add_forbidden(const ops::SpmmQuery& query, std::vector<Trial>& trials) {
       continue;
     }
     for (const FieldMap& config : family->space(query))
-      if (auto reason = family->forbidden(query, config)) trials.push_back({.family = std::string(family->name()), .config = config, .rejected = *reason});
+      if (auto reason = family->forbidden(query, config))
+        trials.push_back({.family = std::string(family->name()), .config = config, .rejected = *reason});
   }
 }
 
@@ -39,15 +40,16 @@ void add_forbidden(const ops::SpmmQuery& query, std::vector<Trial>& trials) {
 
 Explanation SpmmPlanner::explain(const SpmmPlanState& state) const {
   if (state.choices.empty()) return {.note = "nothing to compute: the output has no elements"};
-  const SpmmPlanState::Choice& choice = state.choices.back();
+  const SpmmPlanState::Choice& choice = state.choice_for(state.n_largest);
   const Decision& decision = *choice.decision;
-  Explanation explanation{.family = std::string(decision.family->name()), .config = decision.config, .provenance = decision.provenance, .note = decision.note};
+  Explanation explanation{
+      .family = std::string(decision.family->name()), .config = decision.config, .provenance = decision.provenance, .note = decision.note};
   explanation.median_us = decision.median_us;
   explanation.speedup_over_default = decision.speedup_over_default;
 
-  const std::int64_t n_least = state.choices.size() > 1 ? state.choices[state.choices.size() - 2].n_most + 1 : state.several_n() ? 1 : choice.n_most;
-  const ops::SpmmQuery query = make_query(state.problem, state.topology.statistics(), n_least, choice.n_most);
-  for (const TrialRecord& record : session_->tuning().trials(problem_key(query), session_->device_key())) explanation.trials.push_back(to_trial(record));
+  const ops::SpmmQuery query = make_query(state.problem, state.topology.statistics(), choice.n);
+  for (const TrialRecord& record : session_->tuning().trials(problem_key(query), session_->device_key()))
+    explanation.trials.push_back(to_trial(record));
   add_forbidden(query, explanation.trials);
   const auto order = [](const Trial& trial) { return trial.median_us.value_or(std::numeric_limits<double>::infinity()); };
   std::stable_sort(explanation.trials.begin(), explanation.trials.end(), [&](const Trial& a, const Trial& b) { return order(a) < order(b); });

@@ -54,17 +54,17 @@ SpmmPlan SpmmPlan::rebind(const Topology& topology) const {
 
 Provenance SpmmPlan::provenance() const {
   const SpmmPlanState& state = checked(state_);
-  return state.choices.empty() ? Provenance::heuristic : state.choices.back().decision->provenance;
+  return state.choices.empty() ? Provenance::heuristic : state.choice_for(state.n_largest).decision->provenance;
 }
 
 std::string SpmmPlan::family() const {
   const SpmmPlanState& state = checked(state_);
-  return state.choices.empty() ? std::string() : std::string(state.choices.back().decision->family->name());
+  return state.choices.empty() ? std::string() : std::string(state.choice_for(state.n_largest).decision->family->name());
 }
 
 FieldMap SpmmPlan::config() const {
   const SpmmPlanState& state = checked(state_);
-  return state.choices.empty() ? FieldMap() : state.choices.back().decision->config;
+  return state.choices.empty() ? FieldMap() : state.choice_for(state.n_largest).decision->config;
 }
 
 Explanation SpmmPlan::explain() const {

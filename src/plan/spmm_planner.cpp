@@ -24,8 +24,8 @@ std::string describe_match(const WinnerMatch& match) {
 
 }  // namespace
 
-ops::SpmmQuery SpmmPlanner::make_query(const Spmm& problem, const TopologyStatistics& statistics, std::int64_t n_least, std::int64_t n_most) const {
-  return {.problem = ops::resolve(problem, n_most), .statistics = statistics, .n_least = n_least, .n_most = n_most, .device = &session_->device()};
+ops::SpmmQuery SpmmPlanner::make_query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n) const {
+  return {.problem = ops::resolve(problem, n.most), .statistics = statistics, .n = n, .device = &session_->device()};
 }
 
 std::shared_ptr<SpmmPlanState> SpmmPlanner::empty_state(const Spmm& problem, const Topology& topology, const PlanOptions& options) const {
@@ -35,6 +35,7 @@ std::shared_ptr<SpmmPlanState> SpmmPlanner::empty_state(const Spmm& problem, con
   state->topology = topology;
   state->problem = problem;
   state->options = options;
+  state->n_largest = ops::largest_size(problem);
   return state;
 }
 
@@ -45,7 +46,7 @@ SpmmPlanState::Choice SpmmPlanner::make_choice(const ops::SpmmQuery& query, std:
     fail(ErrorCode::internal, "cannot plan SpMM: {} bytes of arguments are more than {}", launch.argument_bytes, ops::max_argument_bytes);
   launch.kernel = decision->kernel->kernel;
   launch.topology = topology.state()->pointers(decision->family->needs_row_order(decision->config));
-  return {.n_most = query.n_most, .decision = std::move(decision), .launch = std::move(launch)};
+  return {.n = query.n, .decision = std::move(decision), .launch = std::move(launch)};
 }
 
 std::shared_ptr<const SpmmPlanState> SpmmPlanner::plan(const Spmm& problem, const Topology& topology, const PlanOptions& options) const {
@@ -54,12 +55,9 @@ std::shared_ptr<const SpmmPlanState> SpmmPlanner::plan(const Spmm& problem, cons
   ops::validate(problem, topology.statistics());
   auto state = empty_state(problem, topology, options);
   if (topology.rows() == 0) return state;
-  std::int64_t n_least = problem.n_values.empty() ? problem.n : 1;
-  for (const std::int64_t n : ops::decision_sizes(problem)) {
-    if (n == 0) continue;
-    const ops::SpmmQuery query = make_query(problem, topology.statistics(), n_least, n);
+  for (const ops::SizeRange& n : ops::size_ranges(problem)) {
+    const ops::SpmmQuery query = make_query(problem, topology.statistics(), n);
     state->choices.push_back(make_choice(query, decide(query, topology, options), topology));
-    n_least = n + 1;
   }
   return state;
 }
@@ -73,16 +71,14 @@ std::shared_ptr<const SpmmPlanState> SpmmPlanner::rebind(const SpmmPlanState& ol
   if (feature_bucket(topology.statistics()) != feature_bucket(old.topology.statistics())) return plan(old.problem, topology, old.options);
 
   auto state = empty_state(old.problem, topology, old.options);
-  std::int64_t n_least = old.several_n() ? 1 : old.problem.n;
   for (const SpmmPlanState::Choice& choice : old.choices) {
-    const ops::SpmmQuery query = make_query(old.problem, topology.statistics(), n_least, choice.n_most);
+    const ops::SpmmQuery query = make_query(old.problem, topology.statistics(), choice.n);
     const Decision& decision = *choice.decision;
     // What the kernel takes from the problem must not have changed with the mask (the longest row can change it).
     const bool same_kernel = !decision.family->forbidden(query, decision.config) &&
                              decision.family->kernel(query, decision.config).expression == decision.request.expression;
     if (!same_kernel) return plan(old.problem, topology, old.options);
     state->choices.push_back(make_choice(query, choice.decision, topology));
-    n_least = choice.n_most + 1;
   }
   return state;
 }

@@ -24,7 +24,7 @@ class SpmmPlanner : public std::enable_shared_from_this<SpmmPlanner> {
   Explanation explain(const SpmmPlanState& state) const;
 
  private:
-  ops::SpmmQuery make_query(const Spmm& problem, const TopologyStatistics& statistics, std::int64_t n_least, std::int64_t n_most) const;
+  ops::SpmmQuery make_query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n) const;
   std::shared_ptr<SpmmPlanState> empty_state(const Spmm& problem, const Topology& topology, const PlanOptions& options) const;
   SpmmPlanState::Choice make_choice(const ops::SpmmQuery& query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
 

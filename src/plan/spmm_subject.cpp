@@ -26,7 +26,7 @@ tune::Compiled SpmmSubject::compile(const tune::Candidate& candidate) {
           .enqueue = [this, launch](Stream stream) {
             alignas(16) std::array<unsigned char, ops::max_argument_bytes> packed;
             device::LaunchShape shape = launch->shape;
-            shape.grid = launch->bind(*launch, case_.arguments(), query_.n_most, packed.data());
+            shape.grid = launch->bind(*launch, case_.arguments(), query_.n.most, packed.data());
             session_.device().launch(stream, *launch->kernel, shape, packed.data(), launch->argument_bytes);
           }};
 }

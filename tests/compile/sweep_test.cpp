@@ -37,7 +37,7 @@ std::vector<ops::SpmmQuery> queries() {
   wide.cols = 1 << 20;
   const auto query = [](Spmm problem, const TopologyStatistics& statistics) {
     problem.index = IndexType::i32;
-    return ops::SpmmQuery{.problem = problem, .statistics = statistics, .n_least = problem.n, .n_most = problem.n};
+    return ops::SpmmQuery{.problem = problem, .statistics = statistics, .n = {problem.n, problem.n}};
   };
   return {query({.n = 256}, usual),
           query({.n = 256, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, long_rows),

@@ -60,7 +60,7 @@ struct RowTileCase {
   std::int64_t output_leading() const { return problem.output_leading != 0 ? problem.output_leading : problem.n; }
   TopologyStatistics statistics() const { return sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
   ops::SpmmQuery query(const device::Device& device) const {
-    return {.problem = ops::resolve(problem, problem.n), .statistics = statistics(), .n_least = problem.n, .n_most = problem.n, .device = &device};
+    return {.problem = ops::resolve(problem, problem.n), .statistics = statistics(), .n = {problem.n, problem.n}, .device = &device};
   }
 };
 

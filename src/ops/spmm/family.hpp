@@ -16,32 +16,45 @@
 
 namespace vostok::ops {
 
+/// The sizes that one launch serves: the multiples of `multiple` in [least, most].
+struct SizeRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  std::int64_t multiple = 1;
+
+  bool one_size() const { return least == most; }
+  /// What divides every size served.
+  std::int64_t divisor() const { return one_size() ? most : multiple; }
+  bool serves(std::int64_t n) const { return n >= least && n <= most && n % multiple == 0; }
+
+  friend bool operator==(const SizeRange&, const SizeRange&) = default;
+};
+
 /// A problem with everything resolved that families look at.
 struct SpmmQuery {
-  Spmm problem;                    ///< output, leading dimensions and index resolved
+  Spmm problem;  ///< output, leading dimensions and index resolved
   TopologyStatistics statistics;
-  std::int64_t n_least = 0;        ///< the plan must serve every n in [n_least, n_most]
-  std::int64_t n_most = 0;
+  SizeRange n;  ///< the plan must serve every one of these; decided and measured for n.most
   const device::Device* device = nullptr;
 };
 
 /// Device pointers of a topology that kernels read. Derived forms may be null where no config of the plan asks for them.
 struct TopologyPointers {
-  const std::int32_t* row_offsets = nullptr;     ///< m + 1
+  const std::int32_t* row_offsets = nullptr;  ///< m + 1
   const std::int32_t* column_indices = nullptr;
-  const std::int32_t* row_order = nullptr;       ///< rows by length, longest first (row swizzle, paper V-C)
+  const std::int32_t* row_order = nullptr;  ///< rows by length, longest first (row swizzle, paper V-C)
 };
 
 /// A launch with every decision made: what `execute` walks through. Trivially copyable but for the kernel.
 struct SpmmLaunch {
   std::shared_ptr<const device::Kernel> kernel;
-  device::LaunchShape shape;         ///< grid is set per n
+  device::LaunchShape shape;  ///< grid is set per n
   std::size_t argument_bytes = 0;
   std::int64_t m = 0;
   std::int64_t k = 0;
   std::int64_t nonzeros = 0;
-  std::int64_t dense_leading = 0;    ///< 0: n
-  std::int64_t output_leading = 0;   ///< 0: n
+  std::int64_t dense_leading = 0;   ///< 0: n
+  std::int64_t output_leading = 0;  ///< 0: n
   std::int64_t tile_rows = 1;
   std::int64_t tile_columns = 1;
   TopologyPointers topology;

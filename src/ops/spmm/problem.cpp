@@ -81,10 +81,11 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
   if (problem.batch < 1) fail(ErrorCode::invalid_argument, "cannot plan SpMM: batch = {} is less than 1", problem.batch);
   const int alignment = problem.alignment_bytes;
   if (alignment < size_of(problem.element) || alignment > 16 || (alignment & (alignment - 1)) != 0)
-    fail(ErrorCode::invalid_argument, "cannot plan SpMM: alignment_bytes = {} is not a power of two from {} to 16", alignment, size_of(problem.element));
+    fail(ErrorCode::invalid_argument, "cannot plan SpMM: alignment_bytes = {} is not a power of two from {} to 16", alignment,
+         size_of(problem.element));
   require_supported(problem);
 
-  const std::int64_t n_most = decision_sizes(problem).back();
+  const std::int64_t n_most = largest_size(problem);
   require_leading("dense_leading", problem.dense_leading, n_most);
   require_leading("output_leading", problem.output_leading, n_most);
   require_addressable("the dense operand's bytes", statistics.cols, std::max(problem.dense_leading, n_most), problem.element);
@@ -120,12 +121,25 @@ std::string exact_key(const Spmm& resolved) {
   return to_text(map);
 }
 
-std::vector<std::int64_t> decision_sizes(const Spmm& problem) {
-  if (problem.n_values.empty()) return {problem.n};
+std::int64_t largest_size(const Spmm& problem) {
+  return problem.n_values.empty() ? problem.n : *std::max_element(problem.n_values.begin(), problem.n_values.end());
+}
+
+std::vector<SizeRange> size_ranges(const Spmm& problem) {
+  if (problem.n_values.empty()) return problem.n == 0 ? std::vector<SizeRange>() : std::vector<SizeRange>{{problem.n, problem.n, 1}};
   std::vector<std::int64_t> sizes = problem.n_values;
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
+  std::vector<SizeRange> ranges;
+  std::int64_t least = 1;
+  for (const std::int64_t size : sizes) {
+    const std::int64_t vector = 16 / size_of(problem.element);  // elements of the widest load
+    const SizeRange aligned = {round_up(least, vector), size / vector * vector, vector};
+    if (aligned.least <= aligned.most && least < size) ranges.push_back(aligned);
+    ranges.push_back({least, size, 1});
+    least = size + 1;
+  }
+  return ranges;
 }
 
 }  // namespace vostok::ops

@@ -62,8 +62,13 @@ Spmm resolve(const Spmm& problem, std::int64_t n);
 /// "accumulate=false activation=relu ..." of every field that is in the key; operation "spmm" is not part of it.
 std::string exact_key(const Spmm& resolved);
 
-/// The n that a plan must decide for, ascending, without repeats: n_values, or n.
-std::vector<std::int64_t> decision_sizes(const Spmm& problem);
+/// The largest n that a plan serves.
+std::int64_t largest_size(const Spmm& problem);
+
+/// What a plan must decide for, by ascending `most`: each n that it serves is in one of them, and the first that serves it
+/// is meant for it. Several n between two of n_values give two ranges, for those whose packed rows allow vector
+/// loads comes before the one for all. Empty where n is 0.
+std::vector<SizeRange> size_ranges(const Spmm& problem);
 
 }  // namespace ops
 }  // namespace vostok

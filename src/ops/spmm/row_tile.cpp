@@ -24,9 +24,7 @@ constexpr std::int64_t blocked_sum_length = 256;
 
 /// The largest power of two that divides every row start of a matrix with this leading dimension, up to the pointer's alignment.
 std::int64_t row_alignment(const SpmmQuery& query, std::int64_t leading, std::int64_t element_bytes) {
-  const bool packed = leading == 0;
-  if (packed && query.n_least != query.n_most) return element_bytes;
-  return std::gcd(std::int64_t{query.problem.alignment_bytes}, (packed ? query.n_most : leading) * element_bytes);
+  return std::gcd(std::int64_t{query.problem.alignment_bytes}, (leading == 0 ? query.n.divisor() : leading) * element_bytes);
 }
 
 }  // namespace
@@ -34,7 +32,7 @@ std::int64_t row_alignment(const SpmmQuery& query, std::int64_t leading, std::in
 RowTileTraits traits(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const Dtype output = problem.output.value_or(problem.element);
-  const std::int64_t leading = problem.dense_leading != 0 ? problem.dense_leading : query.n_most;
+  const std::int64_t leading = problem.dense_leading != 0 ? problem.dense_leading : query.n.most;
   const std::int64_t dense_bytes =
       checked_multiply(checked_multiply(query.statistics.cols, leading, "bytes of B"), size_of(problem.element), "bytes of B");
   return {.element = problem.element,

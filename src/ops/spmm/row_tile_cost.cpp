@@ -40,7 +40,7 @@ Sizes sizes_of(const SpmmQuery& query) {
   const auto nonzeros = static_cast<double>(std::max<std::int64_t>(s.nonzeros, 1));
   const auto k = static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   return {
-      m, static_cast<double>(std::max<std::int64_t>(query.n_most, 1)), nonzeros, nonzeros / m, static_cast<double>(s.longest_row), nonzeros / m / k};
+      m, static_cast<double>(std::max<std::int64_t>(query.n.most, 1)), nonzeros, nonzeros / m, static_cast<double>(s.longest_row), nonzeros / m / k};
 }
 
 /// Microseconds in which L1 and shared memory serve all loads: a wavefront of 128 bytes a cycle.
@@ -83,7 +83,7 @@ double output_us(const SpmmQuery& query, const Sizes& size, const Machine& machi
 double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
   const Machine machine = machine_of(query);
   const Sizes size = sizes_of(query);
-  const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n_most, 1), config.tile_columns));
+  const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n.most, 1), config.tile_columns));
   const auto row_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.statistics.rows, 1), config.tile_rows));
   const double waves = std::max(1.0, row_tiles * column_tiles / (machine.multiprocessors * config.min_blocks));
   const double l1 = l1_us(size, config, column_tiles, machine);

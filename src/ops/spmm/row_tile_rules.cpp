@@ -16,7 +16,6 @@ struct Case {
   RowTileTraits traits;
   const RowTileConfig& config;
 
-  bool one_n() const { return query.n_least == query.n_most; }
   std::int64_t lane_values() const { return config.tile_columns / config.threads_per_row; }
 };
 
@@ -55,8 +54,7 @@ constexpr std::array rules = {
          [](const Case& c) { return !is_power_of_two_up_to(c.config.dense_vector, 4) || !is_power_of_two_up_to(c.config.sparse_vector, 4); }},
     Rule{"dense_vector is wider than the alignment of B's and C's rows",
          [](const Case& c) { return c.config.dense_vector * size_of(c.traits.element) > c.traits.dense_alignment; }},
-    Rule{"dense_vector does not divide n",
-         [](const Case& c) { return c.config.dense_vector > 1 && (!c.one_n() || c.query.n_most % c.config.dense_vector != 0); }},
+    Rule{"dense_vector does not divide n", [](const Case& c) { return c.query.n.divisor() % c.config.dense_vector != 0; }},
     Rule{"sparse_vector is wider than the alignment of the values",
          [](const Case& c) { return c.config.sparse_vector * size_of(c.traits.element) > c.traits.sparse_alignment; }},
     Rule{"rows start anywhere: a sparse_vector above 1 needs reverse_offset_alignment",
@@ -75,13 +73,13 @@ constexpr std::array rules = {
          }},
     Rule{"deal_rows spreads the order of length: it needs row_swizzle", [](const Case& c) { return c.config.deal_rows && !c.config.row_swizzle; }},
     Rule{"column_edge unchecked needs an n that tile_columns divides",
-         [](const Case& c) { return c.config.column_edge == ColumnEdge::unchecked && (!c.one_n() || c.query.n_most % c.config.tile_columns != 0); }},
+         [](const Case& c) { return c.config.column_edge == ColumnEdge::unchecked && c.query.n.divisor() % c.config.tile_columns != 0; }},
     Rule{"math = strict keeps the order of a row's products: row_split is 1",
          [](const Case& c) { return c.query.problem.math == Math::strict && c.config.row_split > 1; }},
     Rule{"the grid's x holds fewer column tiles than there are",
          [](const Case& c) {
            return c.config.raster == Raster::columns_first &&
-                  ceil_div(c.query.n_most, c.config.tile_columns) > std::numeric_limits<std::int32_t>::max();
+                  ceil_div(c.query.n.most, c.config.tile_columns) > std::numeric_limits<std::int32_t>::max();
          }},
     Rule{"the staged entries do not fit the device's shared memory",
          [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c); }},
@@ -92,7 +90,7 @@ constexpr std::array rules = {
     Rule{"the loads in flight do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c) > register_limit(c); }},
     Rule{"half of tile_columns or more would lie past the last column",
-         [](const Case& c) { return c.config.tile_columns > c.config.dense_vector && c.config.tile_columns >= 2 * c.query.n_most; }},
+         [](const Case& c) { return c.config.tile_columns > c.config.dense_vector && c.config.tile_columns >= 2 * c.query.n.most; }},
 };
 
 }  // namespace

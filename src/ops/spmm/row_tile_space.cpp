@@ -53,9 +53,8 @@ constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::c
 constexpr int resident_threads = 512;
 
 int widest_dense_vector(const SpmmQuery& query, const RowTileTraits& t) {
-  if (query.n_least != query.n_most) return 1;
   int widest = 4;
-  while (widest > 1 && (widest * size_of(t.element) > t.dense_alignment || query.n_most % widest != 0)) widest /= 2;
+  while (widest > 1 && (widest * size_of(t.element) > t.dense_alignment || query.n.divisor() % widest != 0)) widest /= 2;
   return widest;
 }
 
@@ -63,14 +62,14 @@ int widest_sparse_vector(const RowTileTraits& t) { return std::min(4, t.sparse_a
 
 /// n rounded up to a power of two, at most `most`.
 int rounded_columns(const SpmmQuery& query, int most) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n_most, 1, most))));
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most))));
 }
 
 /// An output that does not stay in L2 anyway is streamed past it.
 bool streams_output(const SpmmQuery& query) {
   constexpr std::int64_t usual_l2_bytes = 32 << 20;
   const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n_most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
 }
 
 /// What every config of this query has in common.

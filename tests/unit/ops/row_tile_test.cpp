@@ -16,7 +16,7 @@ using namespace vostok;
 namespace {
 
 ops::SpmmQuery query_of(Spmm problem, TopologyStatistics statistics) {
-  return {.problem = ops::resolve(problem, problem.n), .statistics = statistics, .n_least = problem.n, .n_most = problem.n};
+  return {.problem = ops::resolve(problem, problem.n), .statistics = statistics, .n = {problem.n, problem.n}};
 }
 
 const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195};
@@ -44,7 +44,7 @@ TEST_CASE("the default config is admitted for every problem that is not declined
     const std::int64_t rows = 1 + random.below(std::int64_t{1} << random.below(20));
     ops::SpmmQuery query =
         query_of(problem, {.rows = rows, .cols = 1 + random.below(100000), .nonzeros = rows * 3, .longest_row = random.below(5000)});
-    if (random.below(4) == 0) query.n_least = 1;
+    if (random.below(4) == 0) query.n.least = 1;
     REQUIRE(!family().declines(query));
     const auto reason = family().forbidden(query, family().default_config(query));
     INFO(to_text(family().default_config(query)), ", n = ", problem.n);

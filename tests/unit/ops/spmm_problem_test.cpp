@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -73,8 +74,8 @@ TEST_CASE("flipping a problem field changes the key exactly if the field's list 
 
 TEST_CASE("flipping an epilogue field changes the key") {
   std::set<std::string> keys;
-  for (const Epilogue& epilogue : {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true}, Epilogue{.activation = Activation::relu},
-                                   Epilogue{.scale = Scale::host}, Epilogue{.accumulate = true}})
+  for (const Epilogue& epilogue : {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true},
+                                   Epilogue{.activation = Activation::relu}, Epilogue{.scale = Scale::host}, Epilogue{.accumulate = true}})
     keys.insert(ops::exact_key(Spmm{.n = 1, .epilogue = epilogue}));
   CHECK(keys.size() == 6);
 }
@@ -127,7 +128,16 @@ TEST_CASE("a senseless value is refused by field and value") {
   }
 }
 
-TEST_CASE("the sizes to decide for are ascending and unique") {
-  CHECK(ops::decision_sizes({.n = 7}) == std::vector<std::int64_t>{7});
-  CHECK(ops::decision_sizes({.n_values = {64, 1, 64, 8}}) == std::vector<std::int64_t>{1, 8, 64});
+TEST_CASE("every n up to the largest is served, by a range of multiples of a vector where it is one") {
+  CHECK(ops::size_ranges({.n = 0}).empty());
+  CHECK(ops::size_ranges({.n = 7}) == std::vector<ops::SizeRange>{{7, 7}});
+  const Spmm problem{.n_values = {64, 1, 64, 10}};
+  CHECK(ops::largest_size(problem) == 64);
+  const std::vector<ops::SizeRange> ranges = ops::size_ranges(problem);
+  CHECK(ranges == std::vector<ops::SizeRange>{{1, 1}, {4, 8, 4}, {2, 10}, {12, 64, 4}, {11, 64}});
+  for (std::int64_t n = 1; n <= 64; ++n) {
+    const auto first = std::find_if(ranges.begin(), ranges.end(), [&](const ops::SizeRange& range) { return range.serves(n); });
+    REQUIRE(first != ranges.end());
+    CHECK(first->divisor() % (n > 1 && n % 4 == 0 ? 4 : 1) == 0);
+  }
 }

@@ -92,8 +92,11 @@ TEST_CASE("planning on a stream that is being captured is refused before anythin
 TEST_CASE("a plan for several n decides each and executes the one that serves") {
   Planning planning;
   const SpmmPlan plan = planning.plan(Spmm{.n_values = {8, 64}});
-  CHECK(plan.state()->choices.size() == 2);
-  CHECK(plan.state()->choices.front().n_most == 8);
+  CHECK(plan.state()->choices.size() == 4);
+  CHECK(plan.state()->choice_for(8).n == ops::SizeRange{4, 8, 4});
+  CHECK(plan.state()->choice_for(9).n == ops::SizeRange{9, 64});
+  CHECK(plan.config() == plan.state()->choice_for(64).decision->config);
+  CHECK(plan.config().at("dense_vector") == "4");
   alignas(16) float memory[4] = {};
   plan.execute(nullptr, {.values = memory, .dense = memory, .output = memory, .n = 9});
   CHECK(planning.fixture.device->launches == 1);
