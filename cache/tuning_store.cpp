@@ -69,10 +69,12 @@ std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& probl
   });
 }
 
-void TuningStore::add_trial(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::TrialRecord& trial) {
+void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) {
+  const auto store = [&](Connection& connection) {
+    for (const plan::TrialRecord& trial : trials) store_trial(connection, problem, device, trial);
+  };
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write([&](Connection& connection) { store_trial(connection, problem, device, trial); }))
-      layers.memory().tuning->add_trial(problem, device, trial);
+    if (!layers.write(store)) layers.memory().tuning->add_trials(problem, device, trials);
   });
 }
 

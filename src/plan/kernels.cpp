@@ -23,7 +23,8 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
       // A row that the driver refuses is dropped and made anew, once; any other failure is the device's own.
       if (error.code() != ErrorCode::device_failure) throw;
       session_->code().drop(key);
-      session_->logger().warning_once(fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
+      session_->logger().warning_once(
+          fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
     }
   }
   return load(compile(request, key), shared_bytes);

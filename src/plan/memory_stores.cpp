@@ -31,29 +31,29 @@ class MemoryTuning final : public TuningStore {
     return found;
   }
 
-  void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) override {
+  void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) override {
     const std::lock_guard lock(mutex_);
-    const auto known = std::find_if(measurements_.begin(), measurements_.end(), [&](const Measurement& m) {
-      return m.trial.family == trial.family && m.trial.config == trial.config && m.trial.code_digest == trial.code_digest &&
-             same_problem(m.problem, problem) && same_device(m.device, device);
-    });
-    if (known == measurements_.end())
-      measurements_.push_back({problem, device, trial});
-    else
-      known->trial = trial;
+    for (const TrialRecord& trial : trials) add_one(problem, device, trial);
   }
 
   void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) override {
     const std::lock_guard lock(mutex_);
     const auto known = std::find_if(decisions_.begin(), decisions_.end(),
                                     [&](const Decision& d) { return same_problem(d.problem, problem) && same_device(d.device, device); });
-    if (known == decisions_.end())
-      decisions_.push_back({problem, device, winner});
-    else
-      known->winner = winner;
+    if (known == decisions_.end()) decisions_.push_back({problem, device, winner});
+    else known->winner = winner;
   }
 
  private:
+  void add_one(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) {
+    const auto known = std::find_if(measurements_.begin(), measurements_.end(), [&](const Measurement& m) {
+      return m.trial.family == trial.family && m.trial.config == trial.config && m.trial.code_digest == trial.code_digest &&
+             same_problem(m.problem, problem) && same_device(m.device, device);
+    });
+    if (known == measurements_.end()) measurements_.push_back({problem, device, trial});
+    else known->trial = trial;
+  }
+
   struct Measurement {
     ProblemKey problem;
     DeviceKey device;
@@ -99,8 +99,6 @@ class MemoryCode final : public CodeStore {
 
 }  // namespace
 
-Stores memory_stores() {
-  return {.tuning = std::make_shared<MemoryTuning>(), .code = std::make_shared<MemoryCode>()};
-}
+Stores memory_stores() { return {.tuning = std::make_shared<MemoryTuning>(), .code = std::make_shared<MemoryCode>()}; }
 
 }  // namespace vostok::plan

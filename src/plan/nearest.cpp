@@ -11,13 +11,9 @@ namespace vostok::plan {
 
 namespace {
 
-double log_size(double size) {
-  return std::log2(std::max(size, 1.0));
-}
+double log_size(double size) { return std::log2(std::max(size, 1.0)); }
 
-double doublings(std::int64_t a, std::int64_t b) {
-  return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b)));
-}
+double doublings(std::int64_t a, std::int64_t b) { return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b))); }
 
 double log_density(const Features& f) {
   return log_size(static_cast<double>(f.nonzeros)) - log_size(static_cast<double>(f.m)) - log_size(static_cast<double>(f.k));

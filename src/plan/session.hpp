@@ -18,7 +18,8 @@ namespace vostok::plan {
 
 class Session {
  public:
-  Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters, const Options& options);
+  Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters,
+          const Options& options);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

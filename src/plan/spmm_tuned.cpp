@@ -7,6 +7,7 @@
 #include "plan/features.hpp"
 #include "plan/spmm_planner.hpp"
 #include "plan/spmm_subject.hpp"
+#include "plan/trial_writer.hpp"
 
 namespace vostok::plan {
 
@@ -51,14 +52,15 @@ Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topolog
     if (error.code() != ErrorCode::out_of_memory) throw;
     return heuristic(query, fmt::format("not tuned: {}", error.what()));
   }
-  const tune::Settings settings{.budget_seconds = options.budget_seconds,
-                                .seed = options.seed,
-                                .compile_threads = session_->compile_threads(),
-                                .progress = options.progress,
-                                .publish = [&](const tune::Candidate& candidate, const tune::Result& result) {
-                                  session_->tuning().add_trial(key, device_key, to_record(candidate, result));
-                                }};
+  auto writer = std::make_unique<TrialWriter>(session_->tuning(), key, device_key);
+  const tune::Settings settings{
+      .budget_seconds = options.budget_seconds,
+      .seed = options.seed,
+      .compile_threads = session_->compile_threads(),
+      .progress = options.progress,
+      .publish = [&](const tune::Candidate& candidate, const tune::Result& result) { writer->add(to_record(candidate, result)); }};
   const tune::Outcome outcome = tune::race(session_->device(), *subject, candidates, settings);
+  writer.reset();
   if (!outcome.winner) return heuristic(query, "not tuned: no candidate could be measured");
 
   const tune::Candidate& candidate = candidates[*outcome.winner];

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,15 +55,15 @@ struct TrialRecord {
   FieldMap config = {};
   std::string code_digest = {};
   bool is_default = false;
-  std::string status = {};                ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
-  std::string reason = {};                ///< for every status but "measured"
+  std::string status = {};  ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
+  std::string reason = {};  ///< for every status but "measured"
   std::optional<double> median_us = {};
   std::optional<double> spread_us = {};
   int rounds = 0;
   int registers = 0;
   std::int64_t spill_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::int64_t measured_at = 0;      ///< Unix seconds
+  std::int64_t measured_at = 0;  ///< Unix seconds
 };
 
 /// A stored choice.
@@ -80,10 +81,10 @@ struct WinnerRecord {
 /// A winner and how it was found.
 struct WinnerMatch {
   WinnerRecord winner = {};
-  DeviceKey device = {};          ///< where it was measured
-  Features features = {};         ///< of the problem it was measured on
+  DeviceKey device = {};   ///< where it was measured
+  Features features = {};  ///< of the problem it was measured on
   Provenance provenance = Provenance::tuned_here;
-  double distance = 0;       ///< 0 for the same problem
+  double distance = 0;  ///< 0 for the same problem
 };
 
 class TuningStore {
@@ -95,8 +96,9 @@ class TuningStore {
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Every trial stored for exactly this problem and device.
   virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
-  /// Adds or replaces one trial (same family, config and code digest); published at once.
-  virtual void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) = 0;
+  /// Adds or replaces trials (same family, config and code digest); published together, at once.
+  virtual void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) = 0;
+  void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) { add_trials(problem, device, {&trial, 1}); }
   virtual void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) = 0;
 };
 

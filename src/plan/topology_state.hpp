@@ -41,7 +41,7 @@ struct TopologyState {
   std::vector<std::int64_t> row_offsets_;  ///< host copy, for derived forms
   device::Buffer device_offsets_;
   device::Buffer device_columns_;
-  mutable std::mutex mutex_;               ///< guards device_order_
+  mutable std::mutex mutex_;  ///< guards device_order_
   device::Buffer device_order_;
   plan::StreamSet used_;
 };

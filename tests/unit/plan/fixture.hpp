@@ -20,13 +20,17 @@ class ScriptedTuning : public plan::TuningStore {
   std::vector<plan::TrialRecord> added;
   std::vector<plan::WinnerRecord> winners;
   int finds = 0;
+  int additions = 0;
 
   std::vector<plan::WinnerMatch> find(const plan::ProblemKey&, const plan::DeviceKey&) override {
     ++finds;
     return matches;
   }
   std::vector<plan::TrialRecord> trials(const plan::ProblemKey&, const plan::DeviceKey&) override { return added; }
-  void add_trial(const plan::ProblemKey&, const plan::DeviceKey&, const plan::TrialRecord& trial) override { added.push_back(trial); }
+  void add_trials(const plan::ProblemKey&, const plan::DeviceKey&, std::span<const plan::TrialRecord> trials) override {
+    ++additions;
+    added.insert(added.end(), trials.begin(), trials.end());
+  }
   void set_winner(const plan::ProblemKey&, const plan::DeviceKey&, const plan::WinnerRecord& winner) override { winners.push_back(winner); }
 };
 
