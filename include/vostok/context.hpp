@@ -23,7 +23,7 @@ namespace vostok {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  virtual void* allocate(std::int64_t bytes) = 0;  ///< 256-byte aligned; nullptr when there is none left
+  virtual void* allocate(std::int64_t bytes) = 0;   ///< 256-byte aligned; nullptr when there is none left
   virtual void release(void* memory) noexcept = 0;  ///< no queued work uses it any more
 };
 
@@ -31,65 +31,65 @@ enum class LogLevel { info, warning };
 
 /// Where tuned choices and compiled kernels are kept.
 struct CacheOptions {
-  bool enabled = true;                               ///< false: memory only
-  std::optional<std::filesystem::path> folder = {};  ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
-  std::vector<std::filesystem::path> read_only = {}; ///< further files, asked after the folder's, first match wins
-  bool allow_network_folder = false;                 ///< write to a cache folder on a network file system
-  std::optional<std::filesystem::path> shipped = {}; ///< folder of the files that come with the library; default: share/vostok of its prefix
+  bool enabled = true;                                    ///< false: memory only
+  std::optional<std::filesystem::path> folder = {};       ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
+  std::vector<std::filesystem::path> read_only = {};      ///< further files, asked after the folder's, first match wins
+  bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
+  std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
   std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first
-  int lock_timeout_ms = 5000;                        ///< how long to wait for another process before the cache is skipped
+  int lock_timeout_ms = 5000;                             ///< how long to wait for another process before the cache is skipped
 };
 
 /// Whether a plan may call a compiler.
 enum class CompilePolicy { allow, never };
 
 struct Options {
-  std::string device = "auto";           ///< "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator"
-  bool allow_emulator = true;            ///< false: "auto" without a GPU is no_device
-  CUctx_st* cuda_context = nullptr;      ///< a CUcontext to live in; default: the device's primary context
+  std::string device = "auto";       ///< "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator"
+  bool allow_emulator = true;        ///< false: "auto" without a GPU is no_device
+  CUctx_st* cuda_context = nullptr;  ///< a CUcontext to live in; default: the device's primary context
   std::shared_ptr<Allocator> allocator = {};
   std::int64_t max_workspace_bytes = std::int64_t{1} << 30;  ///< candidates that need more are not admitted
   CacheOptions cache = {};
   CompilePolicy compile = CompilePolicy::allow;
-  std::optional<std::filesystem::path> nvrtc = {};  ///< libnvrtc to use; default: searched for
-  int compile_threads = 0;               ///< 0: one per core
+  std::optional<std::filesystem::path> nvrtc = {};           ///< libnvrtc to use; default: searched for
+  int compile_threads = 0;                                   ///< 0: one per core
   std::function<void(LogLevel, std::string_view)> log = {};  ///< default: warnings and the emulator notice go to stderr
 };
 
 struct PlanOptions {
   Effort effort = Effort::cached;
-  Stream stream = nullptr;        ///< checked for capture; the plan is ready for any stream
-  double budget_seconds = 30;     ///< for quick and full: the time after which no new measurement starts
-  std::uint64_t seed = 1;         ///< of the tuner's operands and order
+  Stream stream = nullptr;                                ///< checked for capture; the plan is ready for any stream
+  double budget_seconds = 30;                             ///< for quick and full: the time after which no new measurement starts
+  std::uint64_t seed = 1;                                 ///< of the tuner's operands and order
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
 };
 
 /// What this context did so far.
 struct Counters {
   std::int64_t kernels_compiled = 0;
-  std::int64_t compile_us = 0;            ///< in the compiler, summed over the threads that compiled
-  std::int64_t code_hits = 0;             ///< kernels found in a code layer
-  std::int64_t tuning_hits = 0;           ///< decisions found in a tuning layer
+  std::int64_t compile_us = 0;   ///< in the compiler, summed over the threads that compiled
+  std::int64_t code_hits = 0;    ///< kernels found in a code layer
+  std::int64_t tuning_hits = 0;  ///< decisions found in a tuning layer
   std::int64_t tuning_misses = 0;
-  std::int64_t invalid_rows = 0;          ///< stored configs that today's rules forbid
-  std::int64_t cache_warnings = 0;        ///< degradations: each was logged once
-  std::int64_t memo_hits = 0;             ///< decisions already made in this process
+  std::int64_t invalid_rows = 0;    ///< stored configs that today's rules forbid
+  std::int64_t cache_warnings = 0;  ///< degradations: each was logged once
+  std::int64_t memo_hits = 0;       ///< decisions already made in this process
 };
 
 /// The device as the library sees it.
 struct DeviceInfo {
   std::string name = {};
   std::string uuid = {};
-  std::string architecture = {};          ///< "sm_90", or "emulator"
+  std::string architecture = {};  ///< "sm_90", or "emulator"
   bool gpu = false;
   int multiprocessors = 0;
-  int clock_mhz = 0;                 ///< highest
+  int clock_mhz = 0;  ///< highest
   int memory_clock_mhz = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
-  std::string driver = {};                ///< "13.0", or the host compiler on the emulator
-  double peak_fp32_gflops = 0;       ///< 0: unknown
-  double peak_bandwidth_gb = 0;      ///< 0: unknown
+  std::string driver = {};       ///< "13.0", or the host compiler on the emulator
+  double peak_fp32_gflops = 0;   ///< 0: unknown
+  double peak_bandwidth_gb = 0;  ///< 0: unknown
 };
 
 class ContextState;

@@ -36,7 +36,7 @@ struct Trial {
   std::string family = {};
   FieldMap config = {};
   bool is_default = false;
-  std::string rejected = {};            ///< why it did not run to the end; empty if it did
+  std::string rejected = {};  ///< why it did not run to the end; empty if it did
   std::optional<double> median_us = {};
   std::optional<double> spread_us = {};  ///< half the distance between the 10th and 90th percentile
   int rounds = 0;
@@ -47,12 +47,12 @@ struct Explanation {
   std::string family = {};
   FieldMap config = {};
   Provenance provenance = Provenance::heuristic;
-  std::string note = {};                         ///< e.g. the neighbour's distance, or why the heuristic was used
-  std::optional<double> median_us = {};          ///< as measured when it was tuned
+  std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
+  std::optional<double> median_us = {};             ///< as measured when it was tuned
   std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
-  std::vector<Trial> trials = {};                ///< everything known about this problem here, best first
+  std::vector<Trial> trials = {};                   ///< everything known about this problem here, best first
 
-  std::string text() const;                 ///< a readable report, several lines
+  std::string text() const;  ///< a readable report, several lines
 };
 
 /// Device memory for one concurrent execute. Converts to the pointer that `execute` takes.

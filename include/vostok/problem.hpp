@@ -13,10 +13,10 @@ namespace vostok {
 /// output = activation(scale * product + bias + residual + (accumulate ? output : 0)).
 struct Epilogue {
   Bias bias = Bias::none;
-  bool residual = false;                      ///< add a matrix of the output's shape, type and layout
+  bool residual = false;  ///< add a matrix of the output's shape, type and layout
   Activation activation = Activation::none;
   Scale scale = Scale::one;
-  bool accumulate = false;                    ///< add to what the output holds
+  bool accumulate = false;  ///< add to what the output holds
 
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
@@ -31,14 +31,14 @@ struct Spmm {
   Dtype element = Dtype::f32;                  ///< type of the values and of B
   std::optional<Dtype> output = std::nullopt;  ///< type of C; default: element
   IndexType index = IndexType::automatic;
-  bool sparse_transposed = false;              ///< compute A^T B
-  Layout dense_layout = Layout::row_major;     ///< of B
-  Layout output_layout = Layout::row_major;    ///< of C
-  std::int64_t dense_leading = 0;              ///< elements between rows of B; 0: packed (n)
-  std::int64_t output_leading = 0;             ///< elements between rows of C; 0: packed (n)
-  int alignment_bytes = 16;                    ///< of every pointer at `execute`: element size to 16, a power of two
+  bool sparse_transposed = false;            ///< compute A^T B
+  Layout dense_layout = Layout::row_major;   ///< of B
+  Layout output_layout = Layout::row_major;  ///< of C
+  std::int64_t dense_leading = 0;            ///< elements between rows of B; 0: packed (n)
+  std::int64_t output_leading = 0;           ///< elements between rows of C; 0: packed (n)
+  int alignment_bytes = 16;                  ///< of every pointer at `execute`: element size to 16, a power of two
   Math math = Math::accurate;
-  bool deterministic = true;                   ///< same plan, inputs and device: the same bits
+  bool deterministic = true;  ///< same plan, inputs and device: the same bits
   NonFinite nonfinite = NonFinite::dense;
   ValueLifetime value_lifetime = ValueLifetime::per_call;
   Epilogue epilogue = {};

@@ -48,7 +48,7 @@ struct TopologyStatistics {
   bool sorted = true;        ///< columns ascend within every row
   bool duplicates = false;   ///< a row names a column twice
 
-  double sparsity() const;   ///< share of zeros, 0 to 1 (1 for an empty matrix)
+  double sparsity() const;  ///< share of zeros, 0 to 1 (1 for an empty matrix)
 };
 
 struct TopologyState;

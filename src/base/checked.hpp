@@ -7,9 +7,7 @@
 
 namespace vostok {
 
-constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
-  return value / divisor + static_cast<std::int64_t>(value % divisor > 0);
-}
+constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) { return value / divisor + static_cast<std::int64_t>(value % divisor > 0); }
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return ceil_div(value, multiple) * multiple; }
 

@@ -34,7 +34,8 @@ std::string braced(std::string_view type, const T& value) {
 
 /// "vostok::row_tile<vostok::Fixed<vostok::RowTileTraits{...}, vostok::RowTileConfig{...}>>".
 template <class Traits, class Config>
-std::string name_expression(std::string_view kernel, std::string_view traits_type, const Traits& traits, std::string_view config_type, const Config& config) {
+std::string name_expression(std::string_view kernel, std::string_view traits_type, const Traits& traits, std::string_view config_type,
+                            const Config& config) {
   return "vostok::" + std::string(kernel) + "<vostok::Fixed<" + braced(traits_type, traits) + ", " + braced(config_type, config) + ">>";
 }
 

@@ -17,7 +17,9 @@ namespace vostok::codegen {
 namespace detail {
 struct Any {
   template <class T>
-  constexpr operator T() const { return T{}; }  // NOLINT: stands for any initialiser
+  constexpr operator T() const {
+    return T{};
+  }  // NOLINT: stands for any initialiser
 };
 template <class T, class... A>
 constexpr int arity() {
@@ -27,13 +29,17 @@ constexpr int arity() {
 struct Counter {
   int count = 0;
   template <class V>
-  constexpr void operator()(const char*, const V&) { ++count; }
+  constexpr void operator()(const char*, const V&) {
+    ++count;
+  }
 };
 }  // namespace detail
 
 /// Number of members of aggregate T.
 template <class T>
-constexpr int field_count() { return detail::arity<T>(); }
+constexpr int field_count() {
+  return detail::arity<T>();
+}
 
 /// static_assert(lists_every_field<RowTileConfig>());
 template <class T>

@@ -96,7 +96,8 @@ device::Source make_source(const KernelRequest& request, std::string_view archit
           .architecture = std::string(architecture)};
 }
 
-std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options, std::string_view compiler_identity) {
+std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options,
+                     std::string_view compiler_identity) {
   std::sort(options.begin(), options.end());
   Digest digest;
   digest.add("vostok code").add(abi_revision).add(request.family).add(request.header).add(closure_digest(request.header)).add(request.expression);

@@ -29,6 +29,7 @@ device::Source make_source(const KernelRequest& request, std::string_view archit
 
 /// Code key: length-framed digest over closure, expression, sorted options, architecture and ABI revision; with
 /// `compiler_identity` (emulator) it is a field too.
-std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options, std::string_view compiler_identity);
+std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options,
+                     std::string_view compiler_identity);
 
 }  // namespace vostok::codegen

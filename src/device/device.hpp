@@ -39,10 +39,10 @@ struct Source {
 
 /// A compiled kernel: what code.db stores.
 struct Image {
-  std::string binary = {};  ///< cubin, PTX or host shared object
-  std::string symbol = {};  ///< lowered name to look up
-  int registers = 0;   ///< per thread; 0 where unknown (emulator)
-  std::int64_t spill_bytes = 0;   ///< stores + loads
+  std::string binary = {};       ///< cubin, PTX or host shared object
+  std::string symbol = {};       ///< lowered name to look up
+  int registers = 0;             ///< per thread; 0 where unknown (emulator)
+  std::int64_t spill_bytes = 0;  ///< stores + loads
   std::int64_t stack_bytes = 0;
   std::int64_t static_shared_bytes = 0;
   std::vector<std::string> warnings = {};  ///< compiler messages that mean slow or serialised code
@@ -65,8 +65,8 @@ class Compiler {
 /// What decides machine code beside the source: all of it is in the code key. Known without opening a compiler on a GPU.
 struct CodeTarget {
   std::string architecture = {};
-  std::vector<std::string> options = {};   ///< those that change code; no paths
-  std::string compiler = {};               ///< the compiler's identity where it is part of the key (emulator), else empty
+  std::vector<std::string> options = {};  ///< those that change code; no paths
+  std::string compiler = {};              ///< the compiler's identity where it is part of the key (emulator), else empty
 };
 
 /// A loaded kernel. Unloaded when the last owner goes, which a context delays until its end.
@@ -102,7 +102,7 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   /// Target for compilers: "sm_90" or "emulator".
   const std::string& architecture() const { return info().architecture; }
-  virtual int max_shared_bytes() const = 0;            ///< per block, opt-in limit
+  virtual int max_shared_bytes() const = 0;  ///< per block, opt-in limit
   virtual int shared_bytes_per_multiprocessor() const = 0;
   virtual int registers_per_multiprocessor() const = 0;
   virtual int threads_per_multiprocessor() const = 0;
@@ -110,7 +110,9 @@ class Device {
   /// Opened on first use; throws no_compiler naming every path searched.
   virtual const Compiler& compiler() const = 0;
   CodeTarget code_target() const {
-    return {.architecture = architecture(), .options = compiler().options(), .compiler = compiler().identity_in_key() ? compiler().identity() : std::string()};
+    return {.architecture = architecture(),
+            .options = compiler().options(),
+            .compiler = compiler().identity_in_key() ? compiler().identity() : std::string()};
   }
   /// Loads eagerly and raises the dynamic shared memory limit to `shared_bytes`.
   virtual std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) = 0;
@@ -151,7 +153,9 @@ class Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
   void* data() const { return data_; }
   template <class T>
-  T* as() const { return static_cast<T*>(data_); }
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
   std::int64_t bytes() const { return bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
   /// Gives the memory away: the new owner releases it.
@@ -185,9 +189,9 @@ std::vector<std::string> nvrtc_architectures(const Compiler& nvrtc);
 
 /// For `vostok doctor`: every place looked at, in order, and what was found there.
 struct Finding {
-  std::string what = {};    ///< "driver", "nvrtc", ...
+  std::string what = {};  ///< "driver", "nvrtc", ...
   std::string where = {};
-  std::string state = {};   ///< "found, version 13.0", "not there", the loader's error
+  std::string state = {};  ///< "found, version 13.0", "not there", the loader's error
   bool used = false;
 };
 std::vector<Finding> find_cuda(const OpenOptions& options);

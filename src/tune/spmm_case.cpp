@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t guard_elements = 1024;  ///< on either side; keeps the output 4096-byte aligned
 /// Multiply-adds that a reference may cost; beyond, a sample of columns is compared.
 constexpr std::int64_t most_reference_work = 4'000'000'000;
-constexpr int poison_byte = 0xFF;              ///< every float of it is a NaN
+constexpr int poison_byte = 0xFF;  ///< every float of it is a NaN
 
 std::uint64_t mix(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -81,7 +81,9 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
   const std::int64_t output_count = checked_multiply(matrix_.rows, output_leading_, "the output's size");
   const auto dense = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(dense_count));
   fill_uniform(dense.get(), dense_count, seed + 1);
-  bias_.resize(static_cast<std::size_t>(problem.epilogue.bias == Bias::per_row ? matrix_.rows : problem.epilogue.bias == Bias::per_column ? problem.n : 0));
+  bias_.resize(static_cast<std::size_t>(problem.epilogue.bias == Bias::per_row      ? matrix_.rows
+                                        : problem.epilogue.bias == Bias::per_column ? problem.n
+                                                                                    : 0));
   fill_uniform(bias_.data(), static_cast<std::int64_t>(bias_.size()), seed + 2);
 
   device_values_ = upload(device, values_.data(), matrix_.nonzeros());
@@ -103,7 +105,8 @@ void SpmmCase::make_reference(const float* dense) {
   const auto width = static_cast<std::int64_t>(columns_.size());
   std::vector<float> gathered(static_cast<std::size_t>(matrix_.cols * width));
   for (std::int64_t i = 0; i < matrix_.cols; ++i)
-    for (std::int64_t j = 0; j < width; ++j) gathered[static_cast<std::size_t>(i * width + j)] = dense[i * dense_leading_ + columns_[static_cast<std::size_t>(j)]];
+    for (std::int64_t j = 0; j < width; ++j)
+      gathered[static_cast<std::size_t>(i * width + j)] = dense[i * dense_leading_ + columns_[static_cast<std::size_t>(j)]];
   reference_ = sparse::spmm(matrix_, values_, gathered, width, width);
 
   std::vector<float> bias = bias_;
@@ -137,12 +140,15 @@ Check SpmmCase::compare(const std::vector<float>& guarded) const {
   std::vector<float> compared;
   for (std::int64_t i = 0; i < rows; ++i) {
     const float* row = output + i * output_leading_;
-    if (std::any_of(row, row + problem_.n, poisoned)) check.wrong = fmt::format("row {} of the output holds elements that were not written, or NaN", i);
-    if (!std::all_of(row + problem_.n, row + output_leading_, poisoned)) check.wrong = fmt::format("the padding behind row {} of the output was written", i);
+    if (std::any_of(row, row + problem_.n, poisoned))
+      check.wrong = fmt::format("row {} of the output holds elements that were not written, or NaN", i);
+    if (!std::all_of(row + problem_.n, row + output_leading_, poisoned))
+      check.wrong = fmt::format("the padding behind row {} of the output was written", i);
     for (const std::int64_t column : columns_) compared.push_back(row[column]);
   }
   check.error = sparse::relative_error(compared, width, reference_, rows, width);
-  if (check.wrong.empty() && !(check.error <= check.tolerance)) check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
+  if (check.wrong.empty() && !(check.error <= check.tolerance))
+    check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
   return check;
 }
 

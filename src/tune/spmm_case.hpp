@@ -17,9 +17,9 @@ namespace vostok::tune {
 
 /// How right an output is.
 struct Check {
-  double error = 0;      ///< normwise, against float64
-  double tolerance = 0;  ///< what this problem is held to
-  std::string wrong = {};     ///< what is wrong; empty: verified
+  double error = 0;        ///< normwise, against float64
+  double tolerance = 0;    ///< what this problem is held to
+  std::string wrong = {};  ///< what is wrong; empty: verified
 };
 
 class SpmmCase {
@@ -50,12 +50,12 @@ class SpmmCase {
   std::uint64_t seed_;
   std::vector<float> values_;
   std::vector<float> bias_;
-  std::vector<std::int64_t> columns_;     ///< columns of the output that are compared
-  std::vector<double> reference_;         ///< [rows, columns_]
+  std::vector<std::int64_t> columns_;  ///< columns of the output that are compared
+  std::vector<double> reference_;      ///< [rows, columns_]
   device::Buffer device_values_;
   device::Buffer device_dense_;
   device::Buffer device_bias_;
-  device::Buffer device_output_;          ///< with a guard band before and behind
+  device::Buffer device_output_;  ///< with a guard band before and behind
   SpmmArguments arguments_;
 };
 

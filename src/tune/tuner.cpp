@@ -37,7 +37,9 @@ class Race {
   Race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings)
       : device_(device), subject_(subject), candidates_(candidates), settings_(settings), start_(Clock::now()), random_(settings.seed) {
     outcome_.results.resize(candidates.size());
-    for (std::size_t i = 0; i < candidates.size(); ++i) outcome_.results[i] = {.candidate = i, .status = "not_reached", .reason = "the time budget ended first", .compiled = {}, .median_us = {}, .spread_us = {}};
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      outcome_.results[i] = {
+          .candidate = i, .status = "not_reached", .reason = "the time budget ended first", .compiled = {}, .median_us = {}, .spread_us = {}};
   }
 
   Outcome run() {

@@ -44,7 +44,7 @@ class Subject {
 /// What became of a candidate. Every candidate gives one.
 struct Result {
   std::size_t candidate = 0;  ///< position in the list
-  std::string status = {};         ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
+  std::string status = {};    ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
   std::string reason = {};
   Compiled compiled = {};
   std::optional<double> median_us = {};
@@ -63,8 +63,8 @@ struct Settings {
 };
 
 struct Outcome {
-  std::vector<Result> results = {};            ///< in candidate order
-  std::optional<std::size_t> winner = {};      ///< position of the choice; nothing if no candidate survived
+  std::vector<Result> results = {};        ///< in candidate order
+  std::optional<std::size_t> winner = {};  ///< position of the choice; nothing if no candidate survived
 };
 
 /// Races the candidates on `device`. The default config is always among the finalists.

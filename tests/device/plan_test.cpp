@@ -106,7 +106,8 @@ TEST_CASE("problems without work give plans that do the right thing") {
     zeros.row_offsets = {0, 0, 0, 0};
     const test::Floats bias(test::device_of(context), {1.0F, -2.0F, 3.0F});
     const test::Floats output(test::device_of(context), std::vector<float>(6, NAN));
-    const SpmmPlan plan = context.plan(Spmm{.n = 2, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, context.topology(zeros.view()));
+    const SpmmPlan plan =
+        context.plan(Spmm{.n = 2, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, context.topology(zeros.view()));
     plan.execute(nullptr, {.output = output.data(), .bias = bias.data()});
     test::device_of(context).synchronize(nullptr);
     CHECK(output.read() == std::vector<float>{1, 1, 0, 0, 3, 3});
@@ -211,9 +212,11 @@ TEST_CASE("efforts quick and full measure, store, and are found again by cached"
 
 TEST_CASE("a context that must not compile names the missing kernel") {
   for (const std::string& name : test::device_names()) {
-    const Context context(Options{.device = name, .cache = {.enabled = false}, .compile = CompilePolicy::never, .log = [](LogLevel, std::string_view) {}});
+    const Context context(
+        Options{.device = name, .cache = {.enabled = false}, .compile = CompilePolicy::never, .log = [](LogLevel, std::string_view) {}});
     std::string message;
-    CHECK(code_of([&] { context.plan(Spmm{.n = 8}, context.topology(sparse::uniform(8, 8, 0.5, 1).view())); }, &message) == ErrorCode::missing_kernel);
+    CHECK(code_of([&] { context.plan(Spmm{.n = 8}, context.topology(sparse::uniform(8, 8, 0.5, 1).view())); }, &message) ==
+          ErrorCode::missing_kernel);
     CHECK(message.find("row_tile") != std::string::npos);
   }
 }

@@ -38,11 +38,13 @@ TEST_CASE("every include of every template is embedded and comes before its user
 }
 
 TEST_CASE("templates include nothing but templates") {
-  for (const device::Header& header : codegen::embedded_templates()) CHECK_MESSAGE(header.text.find("#include <") == std::string_view::npos, header.name);
+  for (const device::Header& header : codegen::embedded_templates())
+    CHECK_MESSAGE(header.text.find("#include <") == std::string_view::npos, header.name);
 }
 
 TEST_CASE("an unknown template is named in the error") {
-  CHECK_THROWS_WITH_AS(codegen::include_closure("spmm/nothing.h"), "cannot find template \"spmm/nothing.h\": it is not embedded in this library", Error);
+  CHECK_THROWS_WITH_AS(codegen::include_closure("spmm/nothing.h"), "cannot find template \"spmm/nothing.h\": it is not embedded in this library",
+                       Error);
 }
 
 TEST_CASE("the code key depends on expression, family, architecture, options and compiler, and not on the options' order") {
@@ -51,7 +53,11 @@ TEST_CASE("the code key depends on expression, family, architecture, options and
   CHECK(key == key_of(request, "sm_90", {"b", "a"}));
   KernelRequest other = request;
   other.expression = "vostok::row_tile<long>";
-  std::set<std::string> keys = {key, key_of(other), key_of(request, "sm_80"), key_of(request, "sm_90", {"a"}), key_of(request, "sm_90", {"ab"}),
+  std::set<std::string> keys = {key,
+                                key_of(other),
+                                key_of(request, "sm_80"),
+                                key_of(request, "sm_90", {"a"}),
+                                key_of(request, "sm_90", {"ab"}),
                                 key_of(request, "sm_90", {"a", "b"}, "g++ 12")};
   other = request;
   other.family = "other";

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <set>
 
-#include "unit/fakes/fake_device.hpp"
 #include "tune/samples.hpp"
+#include "unit/fakes/fake_device.hpp"
 
 using namespace vostok;
 using tune::Candidate;
@@ -23,7 +23,9 @@ class FakeSubject : public tune::Subject {
   tune::Compiled compile(const Candidate& candidate) override {
     const int id = std::stoi(candidate.config.at("id"));
     if (refused.count(id) > 0) fail(ErrorCode::compile_failed, "cannot compile candidate {}", id);
-    return {.code_digest = candidate.config.at("id"), .screened = spilling.count(id) > 0 ? "spills" : "", .enqueue = [this, id](Stream) { device_.note(id); }};
+    return {.code_digest = candidate.config.at("id"), .screened = spilling.count(id) > 0 ? "spills" : "", .enqueue = [this, id](Stream) {
+              device_.note(id);
+            }};
   }
   std::optional<std::string> verify(const tune::Compiled& compiled) override {
     verified.insert(std::stoi(compiled.code_digest));
@@ -60,8 +62,8 @@ TEST_CASE("the fastest candidate wins and every candidate has a result") {
   FakeSubject subject(device);
   std::set<std::size_t> published;
   const auto list = candidates(100, 3);
-  const auto outcome =
-      tune::race(device, subject, list, {.publish = [&](const Candidate&, const Result& result) { CHECK(published.insert(result.candidate).second); }});
+  const auto outcome = tune::race(device, subject, list,
+                                  {.publish = [&](const Candidate&, const Result& result) { CHECK(published.insert(result.candidate).second); }});
   REQUIRE(outcome.winner.has_value());
   CHECK(*outcome.winner == 77);
   CHECK(published.size() == 100);
@@ -135,9 +137,7 @@ TEST_CASE("ties go to the earliest in the list") {
   CHECK(*tune::choose({measured(0, 10.4), measured(1, 10.0, 0.5)}) == 0);
 }
 
-TEST_CASE("a lucky screening sample does not beat a finalist") {
-  CHECK(*tune::choose({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1);
-}
+TEST_CASE("a lucky screening sample does not beat a finalist") { CHECK(*tune::choose({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1); }
 
 TEST_CASE("the summary is the median and half the distance between the outer tenths") {
   const auto summary = tune::summarise({5, 1, 3, 2, 4, 6, 7, 8, 9, 10, 11});
