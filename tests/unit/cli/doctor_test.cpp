@@ -12,7 +12,7 @@ TEST_CASE("doctor says what was looked for, the caches, the environment, and end
   const Outcome outcome = tool.run({"doctor"});
   CAPTURE(outcome.output);
   CHECK(outcome.status == 0);
-  const std::string cache = tool.folder().file("cache").string();
+  const std::string cache = (tool.folder() / "cache").string();
   for (const std::string& part :
        std::vector<std::string>{"driver", "nvrtc", "emulator", cache, "VOSTOK_CACHE_DIR", "VOSTOK_EMULATOR_ORDER", "\nverdict "}) {
     CAPTURE(part);
@@ -27,12 +27,12 @@ TEST_CASE("doctor counts what the caches hold") {
   REQUIRE(tool.run({"run", "spmm", "--random", "16x16x0.5", "--n", "4", "--device", "emulator"}).status == 0);
   const Outcome outcome = tool.run({"doctor", "--json"});
   const auto object = nlohmann::json::parse(outcome.output);
-  CHECK(object["cache"]["folder"] == tool.folder().file("cache").string());
+  CHECK(object["cache"]["folder"] == (tool.folder() / "cache").string());
   CHECK(object["cache"]["from"] == "VOSTOK_CACHE_DIR");
   int kernels = 0;
   for (const auto& layer : object["cache"]["layers"]) kernels += layer["code_rows"].get<int>();
   CHECK(kernels == 1);
-  CHECK(object["environment"]["VOSTOK_CACHE_DIR"] == tool.folder().file("cache").string());
+  CHECK(object["environment"]["VOSTOK_CACHE_DIR"] == (tool.folder() / "cache").string());
 }
 
 TEST_CASE("without a driver, NVRTC and a host compiler nothing runs, and doctor exits with 3") {

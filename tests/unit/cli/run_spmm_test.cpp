@@ -55,10 +55,10 @@ TEST_CASE("the second run compiles no kernel") {
 
 TEST_CASE("--cache names another folder for the caches") {
   const Tool tool;
-  const auto arguments = on_emulator({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", tool.folder().file("other").string()});
+  const auto arguments = on_emulator({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", (tool.folder() / "other").string()});
   CHECK(json_of(tool.run(arguments))["compiled"] == 1);
-  CHECK(std::filesystem::exists(tool.folder().file("other")));
-  CHECK_FALSE(std::filesystem::exists(tool.folder().file("cache")));
+  CHECK(std::filesystem::exists(tool.folder() / "other"));
+  CHECK_FALSE(std::filesystem::exists(tool.folder() / "cache"));
 }
 
 TEST_CASE("every epilogue that the tool offers is verified") {
@@ -132,8 +132,8 @@ TEST_CASE("a damaged matrix is refused with file, place and value") {
 
 TEST_CASE("a missing file, a folder and an unknown device are refused") {
   const Tool tool;
-  check_refused(tool.run(on_emulator({"--matrix", tool.folder().file("absent.smtx").string(), "--n", "8"})), {"absent.smtx"});
-  check_refused(tool.run(on_emulator({"--matrix", tool.folder().file("").string(), "--n", "8"})), {});
+  check_refused(tool.run(on_emulator({"--matrix", (tool.folder() / "absent.smtx").string(), "--n", "8"})), {"absent.smtx"});
+  check_refused(tool.run(on_emulator({"--matrix", (tool.folder() / "").string(), "--n", "8"})), {});
   check_refused(tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1", "--device", "cpu"}), {"\"cpu\" does not name one"});
 }
 

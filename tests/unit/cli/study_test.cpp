@@ -10,12 +10,12 @@ constexpr const char* valid = "3, 4, 5\n0 2 3 5\n0 1 2 0 3\n";
 
 TEST_CASE("a study prints each file and the set, and writes a table and a picture") {
   const Tool tool;
-  std::filesystem::create_directories(tool.folder().file("set/deep"));
+  std::filesystem::create_directories(tool.folder() / "set/deep");
   tool.folder().write("set/b.smtx", valid);
   tool.folder().write("set/deep/a.smtx", "2, 2, 0\n0 0 0\n\n");
   tool.folder().write("set/readme.txt", "not a matrix");
-  const std::string out = tool.folder().file("results/study").string();
-  const Outcome outcome = tool.run({"study", tool.folder().file("set").string(), "--out", out});
+  const std::string out = (tool.folder() / "results/study").string();
+  const Outcome outcome = tool.run({"study", (tool.folder() / "set").string(), "--out", out});
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "b.smtx"));
@@ -30,8 +30,8 @@ TEST_CASE("unreadable files are reported at the end, and nothing else is lost") 
   const Tool tool;
   const std::string good = tool.folder().write("good.smtx", valid).string();
   const std::string bad = tool.folder().write("bad.smtx", "3, 4, 5\n0 2").string();
-  const std::string absent = tool.folder().file("absent.mtx").string();
-  const std::string out = tool.folder().file("out").string();
+  const std::string absent = (tool.folder() / "absent.mtx").string();
+  const std::string out = (tool.folder() / "out").string();
   const Outcome outcome = tool.run({"study", bad, absent, good, "--out", out});
   CHECK(outcome.status == 2);
   CHECK(contains(outcome.output, "good.smtx"));
@@ -42,9 +42,9 @@ TEST_CASE("unreadable files are reported at the end, and nothing else is lost") 
 
 TEST_CASE("a study of nothing writes nothing and exits with 2") {
   const Tool tool;
-  std::filesystem::create_directories(tool.folder().file("empty"));
-  const std::string out = tool.folder().file("out").string();
-  const Outcome outcome = tool.run({"study", tool.folder().file("empty").string(), "--out", out});
+  std::filesystem::create_directories(tool.folder() / "empty");
+  const std::string out = (tool.folder() / "out").string();
+  const Outcome outcome = tool.run({"study", (tool.folder() / "empty").string(), "--out", out});
   CHECK(outcome.status == 2);
   CHECK(outcome.output.empty());
   CHECK(contains(outcome.errors, "no .smtx, .mtx or .npy file"));

@@ -20,8 +20,8 @@ void redirect(const std::filesystem::path& file, int descriptor) {
 }  // namespace
 
 Outcome Tool::run(const std::vector<std::string>& arguments, const std::vector<std::pair<std::string, std::string>>& variables) const {
-  const std::filesystem::path output = folder_.file("stdout");
-  const std::filesystem::path errors = folder_.file("stderr");
+  const std::filesystem::path output = folder_ / "stdout";
+  const std::filesystem::path errors = folder_ / "stderr";
   std::vector<std::string> words = {VOSTOK_TOOL};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -32,7 +32,7 @@ Outcome Tool::run(const std::vector<std::string>& arguments, const std::vector<s
   if (child == 0) {
     redirect(output, STDOUT_FILENO);
     redirect(errors, STDERR_FILENO);
-    ::setenv("VOSTOK_CACHE_DIR", folder_.file("cache").c_str(), 1);
+    ::setenv("VOSTOK_CACHE_DIR", (folder_ / "cache").c_str(), 1);
     for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
     ::execv(VOSTOK_TOOL, pointers.data());
     ::_exit(127);

@@ -5,11 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "unit/sparse/files.hpp"
 
 namespace vostok::cli::testing {
-
-using sparse::testing::ScratchFolder;
 
 struct Outcome {
   int status = -1;     ///< exit status; 128 + signal where one ended it
@@ -24,10 +23,10 @@ class Tool {
   /// Runs `vostok` with these arguments; `variables` are set beside the inherited environment.
   Outcome run(const std::vector<std::string>& arguments, const std::vector<std::pair<std::string, std::string>>& variables = {}) const;
 
-  const ScratchFolder& folder() const { return folder_; }
+  const TemporaryFolder& folder() const { return folder_; }
 
  private:
-  ScratchFolder folder_;  ///< its subfolder "cache" holds this tool's caches
+  TemporaryFolder folder_;  ///< its subfolder "cache" holds this tool's caches
 };
 
 }  // namespace vostok::cli::testing
