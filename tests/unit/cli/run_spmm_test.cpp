@@ -165,6 +165,10 @@ TEST_CASE("absurd sizes are refused before memory is asked for") {
 }
 
 TEST_CASE("the real matrices: DLMC and a graph, whose symmetry is expanded and said") {
+#ifdef VOSTOK_THREAD_SANITIZER
+  MESSAGE("skipped: real matrices take ThreadSanitizer many minutes; the other builds run them");
+  return;
+#endif
   std::filesystem::path data;
   if (!sparse::testing::find_data(data)) return;
   const Tool tool;
