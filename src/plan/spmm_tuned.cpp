@@ -65,20 +65,21 @@ Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topolog
 
   const tune::Candidate& candidate = candidates[*outcome.winner];
   const tune::Result& result = outcome.results[*outcome.winner];
+  const double median_us = result.median_us.value_or(0);  // a winner was measured
   const std::optional<double> standard_us = default_median(candidates, outcome);
   session_->tuning().set_winner(key, device_key,
                                 {.family = candidate.family,
                                  .config = candidate.config,
                                  .code_digest = result.compiled.code_digest,
-                                 .median_us = *result.median_us,
+                                 .median_us = median_us,
                                  .default_median_us = standard_us,
                                  .rounds = result.rounds,
                                  .effort = options.effort,
                                  .library_version = library_version});
   Decision decision{.family = ops::find_spmm_family(candidate.family), .config = candidate.config, .provenance = Provenance::tuned_here};
   decision.note = fmt::format("best of {} candidates", candidates.size());
-  decision.median_us = result.median_us;
-  if (standard_us) decision.speedup_over_default = *standard_us / *result.median_us;
+  decision.median_us = median_us;
+  if (standard_us) decision.speedup_over_default = *standard_us / median_us;
   return with_kernel(query, std::move(decision));
 }
 

@@ -61,6 +61,7 @@ bool poisoned(float value) { return std::isnan(value); }
 void fill_uniform(float* data, std::int64_t count, std::uint64_t seed) {
   const std::int64_t parts = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 1 + count / 100'000);
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(parts));
   for (std::int64_t part = 0; part < parts; ++part) {
     threads.emplace_back([=] {
       for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i)

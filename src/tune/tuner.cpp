@@ -189,15 +189,14 @@ std::optional<std::size_t> choose(const std::vector<Result>& results, double tie
   int most_rounds = 0;
   for (const Result& result : results)
     if (result.status == "measured") most_rounds = std::max(most_rounds, result.rounds);
-  const auto competes = [&](const Result& result) { return result.status == "measured" && result.rounds == most_rounds; };
-  const Result* best = nullptr;
-  for (const Result& result : results)
-    if (competes(result) && (best == nullptr || *result.median_us < *best->median_us)) best = &result;
-  if (best == nullptr) return std::nullopt;
-  const double limit = *best->median_us + std::max(tie * *best->median_us, best->spread_us.value_or(0));
-  for (const Result& result : results)
-    if (competes(result) && *result.median_us <= limit) return result.candidate;
-  return best->candidate;
+  const auto time_us = [&](const Result& result) {
+    return result.status == "measured" && result.rounds == most_rounds ? result.median_us.value_or(INFINITY) : INFINITY;
+  };
+  const auto best = std::min_element(results.begin(), results.end(), [&](const Result& a, const Result& b) { return time_us(a) < time_us(b); });
+  if (best == results.end() || std::isinf(time_us(*best))) return std::nullopt;
+  const double limit_us = time_us(*best) + std::max(tie * time_us(*best), best->spread_us.value_or(0));
+  const auto first = std::find_if(results.begin(), results.end(), [&](const Result& result) { return time_us(result) <= limit_us; });
+  return first->candidate;
 }
 
 }  // namespace vostok::tune
