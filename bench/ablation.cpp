@@ -254,9 +254,8 @@ class Ablation {
 int main(int argc, char** argv) {
   using namespace vostok::bench;
   ListOptions options;
-  CLI::App app(
-      "Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the paper's default config.",
-      "bench_ablation");
+  CLI::App app("Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the default config.",
+               "bench_ablation");
   add_options(app, options);
   return run_program(app, argc, argv, options, [&] { return Ablation(options).run() == 0 ? 0 : 1; });
 }

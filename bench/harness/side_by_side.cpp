@@ -23,11 +23,6 @@ struct Runner {
   std::vector<double> samples_us;
 };
 
-/// More than 2 % apart.
-bool moved(const std::optional<device::Clocks>& before, const std::optional<device::Clocks>& after) {
-  return before && after && std::abs(before->sm_mhz - after->sm_mhz) > before->sm_mhz / 50;
-}
-
 Runner record(device::Device& device, std::size_t index, const Contender& contender) {
   return {.contender = index, .timed = tune::record_timed(device, contender.enqueue), .samples_us = {}};
 }
@@ -39,7 +34,7 @@ void warm_up(device::Device& device, std::vector<Runner>& runners) {
     for (Runner& runner : runners) runner.timed.sample_us();
     const auto after = device.clocks();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !moved(before, after))) return;
+    if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !tune::clocks_moved(before, after))) return;
   }
 }
 
@@ -51,7 +46,7 @@ void one_round(device::Device& device, std::vector<Runner>& runners, std::size_t
       const std::size_t turn = (first + i) % runners.size();
       samples_us[turn] = runners[turn].timed.sample_us();
     }
-    if (attempt < most_repeats && moved(before, device.clocks())) continue;
+    if (attempt < most_repeats && tune::clocks_moved(before, device.clocks())) continue;
     for (std::size_t i = 0; i < runners.size(); ++i) runners[i].samples_us.push_back(samples_us[i]);
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace vostok::tune {
@@ -23,6 +24,10 @@ Summary summarise(std::vector<double> samples) {
 int launches_for(double single_us) {
   constexpr double target_us = 1000;
   return static_cast<int>(std::clamp(std::floor(target_us / std::max(single_us, 0.1)), 2.0, 50.0));
+}
+
+bool clocks_moved(const std::optional<device::Clocks>& before, const std::optional<device::Clocks>& after) {
+  return before && after && std::abs(before->sm_mhz - after->sm_mhz) > before->sm_mhz / 50;
 }
 
 TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue) {

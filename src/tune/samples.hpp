@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.hpp"
@@ -19,6 +20,9 @@ Summary summarise(std::vector<double> samples);
 
 /// Launches in one timed sequence so that it lasts about a millisecond: 2 to 50.
 int launches_for(double single_us);
+
+/// Whether the clock changed by more than 2 % between two readings: what was measured meanwhile does not count.
+bool clocks_moved(const std::optional<device::Clocks>& before, const std::optional<device::Clocks>& after);
 
 /// Launches of one kernel, recorded so that a replay lasts about a millisecond.
 struct TimedLaunches {

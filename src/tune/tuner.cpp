@@ -145,8 +145,7 @@ class Race {
       const auto before = device_.clocks();
       for (Runner& runner : runners_) runner.measure();
       const auto after = device_.clocks();
-      const bool moved = before && after && std::abs(before->sm_mhz - after->sm_mhz) > before->sm_mhz / 50;
-      if (!moved || attempt == most_repeats) return;
+      if (!clocks_moved(before, after) || attempt == most_repeats) return;
       for (Runner& runner : runners_) runner.samples_us.pop_back();
     }
   }
