@@ -68,48 +68,60 @@ class Workspace {
   std::int64_t bytes_ = 0;
 };
 
-/// Operands of one SpMM. Device pointers, of the types and alignment that the problem declared.
-struct SpmmArguments {
-  const void* values = nullptr;         ///< nonzeros in CSR order
-  const void* dense = nullptr;          ///< B[k,n]
-  void* output = nullptr;               ///< C[m,n]; must not overlap an input
-  const void* bias = nullptr;           ///< [m] or [n], f32, where the epilogue asks for it
-  const void* residual = nullptr;       ///< [m,n], where the epilogue asks for it
-  float scale = 1.0F;                   ///< where the epilogue's scale is `host`
-  const float* device_scale = nullptr;  ///< where it is `device`
-  void* workspace = nullptr;            ///< workspace_bytes() long, 256-byte aligned; may be null where that is 0
-  std::int64_t n = 0;                   ///< only for a plan of several n (Spmm::n_values)
+struct PlanState;
+
+/// What the plans of all operations share. Handles: cheap to copy, shared, thread-safe.
+class AnyPlan {
+ public:
+  std::int64_t workspace_bytes() const;
+  /// Device memory for one concurrent execute; an empty handle where workspace_bytes() is 0.
+  Workspace make_workspace() const;
+
+  Provenance provenance() const;  ///< with several choices (several n, several steps): of the last
+  std::string family() const;
+  FieldMap config() const;
+  Explanation explain() const;
+
+  explicit operator bool() const { return state_ != nullptr; }
+  const std::shared_ptr<const PlanState>& state() const { return state_; }  ///< for the library
+
+ protected:
+  AnyPlan() = default;
+  explicit AnyPlan(std::shared_ptr<const PlanState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const PlanState> state_;
 };
 
-struct SpmmPlanState;
-
-class SpmmPlan {
+/// A plan for one problem of an operation: Spmm, Sddmm, Softmax, ...
+template <class Problem>
+class Plan : public AnyPlan {
  public:
-  SpmmPlan() = default;
-  explicit SpmmPlan(std::shared_ptr<const SpmmPlanState> state) : state_(std::move(state)) {}
+  using Arguments = typename Problem::Arguments;
 
-  /// Queues the product on `stream`. Thread-safe; legal while `stream` is being captured. Never compiles, loads,
-  /// allocates, locks or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued.
-  void execute(Stream stream, const SpmmArguments& arguments) const;
+  Plan() = default;
+  explicit Plan(std::shared_ptr<const PlanState> state) : AnyPlan(std::move(state)) {}
 
-  std::int64_t workspace_bytes() const;
-  Workspace make_workspace() const;
+  /// Queues the work on `stream`. Thread-safe; legal while `stream` is being captured. Never compiles, loads, allocates, locks
+  /// or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued.
+  void execute(Stream stream, const Arguments& arguments) const;
 
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same
   /// bucket: no look-up, no compile. Otherwise plans anew with the effort this plan was made with.
-  SpmmPlan rebind(const Topology& topology) const;
+  Plan rebind(const Topology& topology) const
+    requires requires(const Problem& problem) { problem.deterministic; };
 
-  Provenance provenance() const;
-  std::string family() const;
-  FieldMap config() const;  ///< with several n: the choice for the largest
-  Explanation explain() const;
-  const Spmm& problem() const;
-
-  explicit operator bool() const { return state_ != nullptr; }
-  const std::shared_ptr<const SpmmPlanState>& state() const { return state_; }  ///< for the library
-
- private:
-  std::shared_ptr<const SpmmPlanState> state_;
+  const Problem& problem() const;
 };
+
+using SpmmPlan = Plan<Spmm>;
+using SddmmPlan = Plan<Sddmm>;
+using SoftmaxPlan = Plan<Softmax>;
+using SoftmaxBackwardPlan = Plan<SoftmaxBackward>;
+using AttentionPlan = Plan<SparseAttention>;
+using AttentionBackwardPlan = Plan<SparseAttentionBackward>;
+using DepthwisePlan = Plan<DepthwiseConvolution>;
+using BiasActivationPlan = Plan<BiasActivation>;
+using Im2colPlan = Plan<Im2col>;
 
 }  // namespace vostok

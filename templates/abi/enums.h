@@ -34,6 +34,12 @@ enum class NonFinite : unsigned char { dense, sparse };
 /// Whether sparse values change from call to call or are packed once.
 enum class ValueLifetime : unsigned char { per_call, persistent };
 
+/// What a softmax does with the log-sum-exp of each row: nothing, write it, or read it instead of reducing the row.
+enum class RowStatistics : unsigned char { none, write, read };
+
+/// What attention's forward pass leaves for the backward pass. `none`: the backward pass computes everything again.
+enum class Saved : unsigned char { none, probabilities, row_statistics };
+
 constexpr const char* name(Dtype value) {
   switch (value) {
     case Dtype::f32: return "f32";
@@ -114,6 +120,24 @@ constexpr const char* name(ValueLifetime value) {
   return nullptr;
 }
 
+constexpr const char* name(RowStatistics value) {
+  switch (value) {
+    case RowStatistics::none: return "none";
+    case RowStatistics::write: return "write";
+    case RowStatistics::read: return "read";
+  }
+  return nullptr;
+}
+
+constexpr const char* name(Saved value) {
+  switch (value) {
+    case Saved::none: return "none";
+    case Saved::probabilities: return "probabilities";
+    case Saved::row_statistics: return "row_statistics";
+  }
+  return nullptr;
+}
+
 /// The enumeration's own name, for code generation.
 constexpr const char* type_name(Dtype) { return "Dtype"; }
 constexpr const char* type_name(IndexType) { return "IndexType"; }
@@ -124,6 +148,8 @@ constexpr const char* type_name(Scale) { return "Scale"; }
 constexpr const char* type_name(Math) { return "Math"; }
 constexpr const char* type_name(NonFinite) { return "NonFinite"; }
 constexpr const char* type_name(ValueLifetime) { return "ValueLifetime"; }
+constexpr const char* type_name(RowStatistics) { return "RowStatistics"; }
+constexpr const char* type_name(Saved) { return "Saved"; }
 
 /// Bytes of one element.
 constexpr int size_of(Dtype value) { return value == Dtype::f32 ? 4 : 2; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/enums.h"
+#include "parts/half.h"
 
 namespace vostok {
 
@@ -15,6 +16,20 @@ struct Element<Dtype::f32> {
   static __device__ float from_float(float value) { return value; }
 };
 
+template <>
+struct Element<Dtype::f16> {
+  using Storage = unsigned short;
+  static __device__ float to_float(unsigned short stored) { return f16_to_f32(stored); }
+  static __device__ unsigned short from_float(float value) { return f32_to_f16(value); }
+};
+
+template <>
+struct Element<Dtype::bf16> {
+  using Storage = unsigned short;
+  static __device__ float to_float(unsigned short stored) { return bf16_to_f32(stored); }
+  static __device__ unsigned short from_float(float value) { return f32_to_bf16(value); }
+};
+
 /// Storage of a column index.
 template <IndexType type>
 struct Index;
@@ -22,6 +37,11 @@ struct Index;
 template <>
 struct Index<IndexType::i32> {
   using Storage = unsigned;
+};
+
+template <>
+struct Index<IndexType::u16> {
+  using Storage = unsigned short;
 };
 
 }  // namespace vostok

@@ -14,6 +14,9 @@ struct alignas(16) Bits128 {
 struct alignas(8) Bits64 {
   unsigned at[2];
 };
+struct alignas(16) Bits256 {
+  Bits128 at[2];
+};
 
 #ifdef VOSTOK_EMULATOR
 
@@ -69,8 +72,19 @@ __device__ inline void stream_bits(unsigned short* memory, unsigned short bits) 
 
 #endif
 
+__device__ inline Bits256 load_bits(const Bits256* memory) { return {load_bits(&memory->at[0]), load_bits(&memory->at[1])}; }
+
+__device__ inline void stream_bits(Bits256* memory, Bits256 bits) {
+  stream_bits(&memory->at[0], bits.at[0]);
+  stream_bits(&memory->at[1], bits.at[1]);
+}
+
 template <int bytes>
 struct BitsOf;
+template <>
+struct BitsOf<32> {
+  using Type = Bits256;
+};
 template <>
 struct BitsOf<16> {
   using Type = Bits128;
@@ -90,7 +104,7 @@ struct BitsOf<2> {
 
 }  // namespace detail
 
-/// One load of sizeof(V) bytes: 2, 4, 8 or 16, aligned to as many.
+/// One load of sizeof(V) bytes: 2, 4, 8 or 16, aligned to as many; 32 are two loads, aligned to 16.
 template <class V>
 __device__ inline V load_global(const V* memory) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;

@@ -1,0 +1,68 @@
+// Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the mask.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/enums.hpp>
+
+namespace vostok {
+
+struct AttentionArguments {
+  const void* query = nullptr;  ///< [batch, m, n]
+  const void* key = nullptr;    ///< [batch, k, n]
+  const void* value = nullptr;  ///< [batch, k, value_size]
+  void* output = nullptr;       ///< [batch, m, value_size]
+  void* saved = nullptr;        ///< saved_bytes() long, 256-byte aligned, where the problem saves something
+  float scale = 0;              ///< 0: 1 / sqrt(n)
+  void* workspace = nullptr;
+};
+
+/// The mask [m, k] is the topology: query i attends to the keys of row i. A query without keys gets zeros.
+struct SparseAttention {
+  using Arguments = AttentionArguments;
+
+  std::int64_t n = 0;           ///< size of a query and of a key
+  std::int64_t value_size = 0;  ///< 0: n
+  std::int64_t batch = 1;       ///< heads
+  Dtype element = Dtype::f32;   ///< of every operand; scores are f32 on their way to the softmax
+  IndexType index = IndexType::automatic;
+  std::int64_t query_leading = 0;  ///< elements between two queries of a head; 0: packed
+  std::int64_t key_leading = 0;
+  std::int64_t value_leading = 0;
+  std::int64_t output_leading = 0;
+  std::int64_t query_stride = 0;  ///< elements between two heads; 0: packed
+  std::int64_t key_stride = 0;
+  std::int64_t value_stride = 0;
+  std::int64_t output_stride = 0;
+  int alignment_bytes = 16;
+  Math math = Math::accurate;
+  bool deterministic = true;
+  NonFinite nonfinite = NonFinite::dense;
+  Saved saved = Saved::none;  ///< what the backward pass will read
+
+  friend bool operator==(const SparseAttention&, const SparseAttention&) = default;
+};
+
+struct AttentionBackwardArguments {
+  const void* query = nullptr;
+  const void* key = nullptr;
+  const void* value = nullptr;
+  const void* output_gradient = nullptr;  ///< laid out as the output
+  const void* saved = nullptr;            ///< of the forward pass
+  void* query_gradient = nullptr;         ///< laid out as the queries
+  void* key_gradient = nullptr;
+  void* value_gradient = nullptr;
+  float scale = 0;
+  void* workspace = nullptr;
+};
+
+/// The gradients of SparseAttention by its three inputs.
+struct SparseAttentionBackward {
+  using Arguments = AttentionBackwardArguments;
+
+  SparseAttention forward = {};  ///< the problem whose gradient this is, `saved` included
+
+  friend bool operator==(const SparseAttentionBackward&, const SparseAttentionBackward&) = default;
+};
+
+}  // namespace vostok

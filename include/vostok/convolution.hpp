@@ -1,0 +1,100 @@
+// What sparse convolutional networks need beside SpMM: their 1x1 convolutions are SpMM, these are the rest. Images are NCHW.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <vostok/enums.hpp>
+
+namespace vostok {
+
+/// Zeros around an image.
+struct Padding {
+  std::int64_t top = 0;
+  std::int64_t bottom = 0;
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+
+  friend bool operator==(const Padding&, const Padding&) = default;
+};
+
+struct DepthwiseArguments {
+  const void* input = nullptr;    ///< [batch, channels, height, width]
+  const void* filters = nullptr;  ///< [channels, kernel, kernel]
+  const void* bias = nullptr;     ///< [channels], f32, where the problem asks for it
+  void* output = nullptr;         ///< [batch, channels, output_height(), output_width()]
+  void* workspace = nullptr;
+};
+
+/// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and ReLU fused.
+struct DepthwiseConvolution {
+  using Arguments = DepthwiseArguments;
+
+  std::int64_t batch = 1;
+  std::int64_t channels = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  int kernel = 3;  ///< 3 or 5
+  int stride = 1;  ///< 1 or 2
+  Padding padding = {};
+  Dtype element = Dtype::f32;  ///< of input, filters and output; sums are f32
+  int alignment_bytes = 16;
+  bool bias = false;
+  Activation activation = Activation::none;
+
+  std::int64_t output_height() const { return (height + padding.top + padding.bottom - kernel) / stride + 1; }
+  std::int64_t output_width() const { return (width + padding.left + padding.right - kernel) / stride + 1; }
+
+  friend bool operator==(const DepthwiseConvolution&, const DepthwiseConvolution&) = default;
+};
+
+struct BiasActivationArguments {
+  const void* input = nullptr;
+  const void* bias = nullptr;  ///< f32
+  void* output = nullptr;      ///< may be `input`
+  void* workspace = nullptr;
+};
+
+/// y = activation(x + bias) for dense [rows, columns] matrices: what a dense baseline needs behind its product.
+struct BiasActivation {
+  using Arguments = BiasActivationArguments;
+
+  std::int64_t batch = 1;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Dtype element = Dtype::f32;
+  int alignment_bytes = 16;
+  Bias bias = Bias::per_row;
+  Activation activation = Activation::relu;
+
+  friend bool operator==(const BiasActivation&, const BiasActivation&) = default;
+};
+
+struct Im2colArguments {
+  const void* input = nullptr;  ///< [batch, channels, height, width]
+  void* output = nullptr;       ///< [batch, channels * kernel_height * kernel_width, output_height() * output_width()]
+  void* workspace = nullptr;
+};
+
+/// Image patches as the columns of a matrix, so that a convolution is a product (rows ordered channel, filter row, filter column).
+struct Im2col {
+  using Arguments = Im2colArguments;
+
+  std::int64_t batch = 1;
+  std::int64_t channels = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  int kernel_height = 3;
+  int kernel_width = 3;
+  int stride = 1;
+  Padding padding = {};
+  Dtype element = Dtype::f32;
+  int alignment_bytes = 16;
+
+  std::int64_t output_height() const { return (height + padding.top + padding.bottom - kernel_height) / stride + 1; }
+  std::int64_t output_width() const { return (width + padding.left + padding.right - kernel_width) / stride + 1; }
+
+  friend bool operator==(const Im2col&, const Im2col&) = default;
+};
+
+}  // namespace vostok

@@ -1,0 +1,54 @@
+// Every kernel family of the library. A new one is a line here.
+#include <algorithm>
+#include <utility>
+
+#include "ops/family.hpp"
+#include "ops/spmm/row_tile.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+struct Operation {
+  std::string_view name;
+  std::vector<std::unique_ptr<Family>> families;
+};
+
+template <class... Made>
+Operation operation(std::string_view name, Made... families) {
+  Operation listed{.name = name, .families = {}};
+  (listed.families.push_back(std::move(families)), ...);
+  return listed;
+}
+
+const std::vector<Operation>& every_operation() {
+  static const std::vector<Operation> list = [] {
+    std::vector<Operation> made;
+    made.push_back(operation("spmm", make_row_tile()));
+    return made;
+  }();
+  return list;
+}
+
+}  // namespace
+
+const std::vector<std::unique_ptr<Family>>& families(std::string_view operation) {
+  static const std::vector<std::unique_ptr<Family>> none;
+  for (const Operation& listed : every_operation())
+    if (listed.name == operation) return listed.families;
+  return none;
+}
+
+std::vector<std::string_view> operations() {
+  std::vector<std::string_view> names;
+  for (const Operation& listed : every_operation()) names.push_back(listed.name);
+  return names;
+}
+
+const Family* find_family(std::string_view operation, std::string_view name) {
+  for (const auto& family : families(operation))
+    if (family->name() == name) return family.get();
+  return nullptr;
+}
+
+}  // namespace vostok::ops

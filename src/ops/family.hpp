@@ -1,0 +1,147 @@
+// What the planner and the tuner ask of a kernel family, whatever its operation. Each operation derives its Query from the one
+// here and its families from FamilyOf; ops/families.cpp lists them all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <vostok/plan.hpp>
+
+#include "base/text.hpp"
+#include "codegen/expression.hpp"
+#include "ops/launch.hpp"
+
+namespace vostok::ops {
+
+/// The sizes that one choice serves: the multiples of `multiple` in [least, most].
+struct SizeRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  std::int64_t multiple = 1;
+
+  bool one_size() const { return least == most; }
+  /// What divides every size served.
+  std::int64_t divisor() const { return one_size() ? most : multiple; }
+  bool serves(std::int64_t n) const { return n >= least && n <= most && n % multiple == 0; }
+
+  friend bool operator==(const SizeRange&, const SizeRange&) = default;
+};
+
+/// A problem with everything resolved, as the planner sees it. The operation's own query adds the problem.
+struct Query {
+  std::string_view operation = {};     ///< "spmm": part of every key
+  std::string exact = {};              ///< canonical text of every problem field that is in the key
+  TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T where the problem transposes A. Empty where there is none
+  SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
+  IndexType index = IndexType::i32;    ///< never automatic
+  const device::Device* device = nullptr;  ///< null: limits that every GPU since sm_75 has
+};
+
+/// A run of at most `strip_entries` nonzeros of one row; rows are cut from their start. Kernels read it as four ints.
+struct Strip {
+  std::int32_t row = 0;
+  std::int32_t begin = 0;  ///< first nonzero, in CSR order
+  std::int32_t end = 0;    ///< past the last; equal to begin in the empty strips that may pad the table
+  std::int32_t first = 0;  ///< number of the row's first strip
+};
+
+/// Which forms of a topology a config reads. Those that a plan needs are built before it is returned.
+struct TopologyNeeds {
+  IndexType index = IndexType::i32;  ///< of column_indices
+  bool transposed = false;           ///< every form below is A^T's
+  bool row_order = false;
+  int strip_entries = 0;  ///< 0: no strips
+};
+
+/// Device pointers that kernels read; null where not needed.
+struct TopologyPointers {
+  const void* row_offsets = nullptr;             ///< rows + 1: int32, or int64 where there are 2^31 nonzeros and more
+  const void* column_indices = nullptr;          ///< u16 or i32, as needed
+  const std::int32_t* row_order = nullptr;       ///< rows by length, longest first (row swizzle, paper V-C)
+  const std::int32_t* value_positions = nullptr; ///< transposed: where each nonzero's value lies in the CSR order of A
+  const Strip* strips = nullptr;                 ///< every nonzero once, in CSR order
+  std::int64_t strip_count = 0;                  ///< padding included
+};
+
+class Family {
+ public:
+  virtual ~Family() = default;
+  virtual std::string_view name() const = 0;
+  /// Why this family cannot serve the query at all; nothing where it can.
+  virtual std::optional<std::string> declines(const Query& query) const = 0;
+  /// The default config. Always legal where the family does not decline.
+  virtual FieldMap default_config(const Query& query) const = 0;
+  /// Every config of the space, legal or not, default first, no repeats.
+  virtual std::vector<FieldMap> space(const Query& query) const = 0;
+  /// A few configs that are worth racing first, default first; some may be forbidden.
+  virtual std::vector<FieldMap> short_list(const Query& query) const = 0;
+  /// Why the rules forbid this config here; nothing where they admit it. Also for configs from caches.
+  virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
+  /// The topology's forms that an admitted config reads.
+  virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
+  /// Bytes of scratch memory of one execute, for the largest n.
+  virtual std::int64_t workspace_bytes(const Query& query, const FieldMap& config) const = 0;
+  /// Everything that one execute launches, in order, for an admitted config. Without pointers: for the kernels and shapes alone.
+  virtual std::vector<Launch> launches(const Query& query, const FieldMap& config, const TopologyPointers& topology) const = 0;
+  /// Cost model: predicted microseconds, for ranking only.
+  virtual double predict_us(const Query& query, const FieldMap& config) const = 0;
+};
+
+/// A family whose query and config have types: maps become configs here, once for all families.
+template <class QueryType, class Config>
+class FamilyOf : public Family {
+ public:
+  std::optional<std::string> declines(const Query& query) const final { return declines(typed(query)); }
+  FieldMap default_config(const Query& query) const final { return codegen::to_map(default_config(typed(query))); }
+  std::vector<FieldMap> space(const Query& query) const final { return to_maps(space(typed(query))); }
+  std::vector<FieldMap> short_list(const Query& query) const final { return to_maps(short_list(typed(query))); }
+  std::optional<std::string> forbidden(const Query& query, const FieldMap& fields) const final {
+    const auto config = codegen::from_map<Config>(fields);
+    if (!config) return "a field's value is not understood";
+    return forbidden(typed(query), *config);
+  }
+  TopologyNeeds needs(const Query& query, const FieldMap& fields) const final { return needs(typed(query), parse(fields)); }
+  std::int64_t workspace_bytes(const Query& query, const FieldMap& fields) const final { return workspace_bytes(typed(query), parse(fields)); }
+  std::vector<Launch> launches(const Query& query, const FieldMap& fields, const TopologyPointers& topology) const final {
+    return launches(typed(query), parse(fields), topology);
+  }
+  double predict_us(const Query& query, const FieldMap& fields) const final { return predict_us(typed(query), parse(fields)); }
+
+ protected:
+  virtual std::optional<std::string> declines(const QueryType& query) const = 0;
+  virtual Config default_config(const QueryType& query) const = 0;
+  virtual std::vector<Config> space(const QueryType& query) const = 0;
+  virtual std::vector<Config> short_list(const QueryType& query) const = 0;
+  virtual std::optional<std::string> forbidden(const QueryType& query, const Config& config) const = 0;
+  virtual TopologyNeeds needs(const QueryType& query, const Config& config) const = 0;
+  virtual std::int64_t workspace_bytes(const QueryType& query, const Config& config) const = 0;
+  virtual std::vector<Launch> launches(const QueryType& query, const Config& config, const TopologyPointers& topology) const = 0;
+  virtual double predict_us(const QueryType& query, const Config& config) const = 0;
+
+ private:
+  static const QueryType& typed(const Query& query) { return static_cast<const QueryType&>(query); }
+  static Config parse(const FieldMap& fields) {
+    const auto config = codegen::from_map<Config>(fields);
+    if (!config) fail(ErrorCode::internal, "cannot read a config: a value of \"{}\" is not understood", to_text(fields));
+    return *config;
+  }
+  static std::vector<FieldMap> to_maps(const std::vector<Config>& configs) {
+    std::vector<FieldMap> maps;
+    maps.reserve(configs.size());
+    for (const Config& config : configs) maps.push_back(codegen::to_map(config));
+    return maps;
+  }
+};
+
+/// Every family of an operation ("spmm"), in a fixed order; of an unknown one: none.
+const std::vector<std::unique_ptr<Family>>& families(std::string_view operation);
+/// Every operation that has families, in a fixed order.
+std::vector<std::string_view> operations();
+/// By name; nullptr where unknown (a cache row of a newer version).
+const Family* find_family(std::string_view operation, std::string_view name);
+
+}  // namespace vostok::ops

@@ -1,0 +1,72 @@
+// One kernel launch with every decision made: what `execute` walks through.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "codegen/source.hpp"
+#include "device/device.hpp"
+
+namespace vostok::ops {
+
+/// Largest argument struct of any kernel: `execute` keeps it on the stack.
+inline constexpr std::size_t max_argument_bytes = 512;
+
+/// A kernel with its shape, and what fills its arguments from a call's.
+class Launch {
+ public:
+  /// `Binding` is a trivially copyable function object, `device::Dim3 operator()(const Call& call, Args& args) const`: it
+  /// fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the grid.
+  template <class Call, class Args, class Binding>
+  static Launch of(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding) {
+    static_assert(std::is_trivially_copyable_v<Binding> && sizeof(Binding) <= max_binding_bytes);
+    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_argument_bytes && alignof(Args) <= 16);
+    Launch launch;
+    launch.request_ = std::move(request);
+    launch.shape_ = shape;
+    launch.argument_bytes_ = sizeof(Args);
+    std::memcpy(launch.binding_.data(), &binding, sizeof(Binding));
+    launch.bind_ = [](const void* stored, const void* call, void* arguments) {
+      return (*static_cast<const Binding*>(stored))(*static_cast<const Call*>(call), *static_cast<Args*>(arguments));
+    };
+    return launch;
+  }
+
+  const codegen::KernelRequest& request() const { return request_; }
+  std::int64_t shared_bytes() const { return shape_.shared_bytes; }
+  int threads() const { return static_cast<int>(shape_.block.x * shape_.block.y * shape_.block.z); }
+  const std::shared_ptr<const device::Kernel>& kernel() const { return kernel_; }
+  void set_kernel(std::shared_ptr<const device::Kernel> kernel) { kernel_ = std::move(kernel); }
+
+  /// The arguments and shape of one call; a grid without blocks means that there is nothing to launch.
+  device::LaunchShape bind(const void* call, void* arguments) const {
+    device::LaunchShape shape = shape_;
+    shape.grid = bind_(binding_.data(), call, arguments);
+    return shape;
+  }
+  std::size_t argument_bytes() const { return argument_bytes_; }
+
+  /// Queues one call. The hot path: no lock, no allocation.
+  void enqueue(const device::Device& device, Stream stream, const void* call) const {
+    alignas(16) std::array<unsigned char, max_argument_bytes> arguments;
+    const device::LaunchShape shape = bind(call, arguments.data());
+    if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
+    device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
+  }
+
+ private:
+  static constexpr std::size_t max_binding_bytes = 384;
+
+  codegen::KernelRequest request_;
+  std::shared_ptr<const device::Kernel> kernel_;
+  device::LaunchShape shape_;
+  std::size_t argument_bytes_ = 0;
+  device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
+  alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};
+};
+
+}  // namespace vostok::ops

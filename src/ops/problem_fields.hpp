@@ -1,0 +1,125 @@
+// A problem's fields, listed once, and what follows from the list: its key and the check of its enumerators. Beside each
+// operation's problem stands one function
+//   template <FieldsOf<Sddmm> P, class Visit> constexpr void problem_fields(P& problem, Visit&& visit) { visit("n", problem.n, KeyRole{...}); ... }
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <vostok/problem.hpp>
+
+#include <abi/fields.h>
+
+#include "base/text.hpp"
+#include "codegen/fields.hpp"
+
+namespace vostok {
+
+/// How a problem field takes part in cache keys.
+struct KeyRole {
+  const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
+};
+
+template <FieldsOf<Epilogue> E, class Visit>
+constexpr void fields(E& epilogue, Visit&& visit) {
+  visit("bias", epilogue.bias);
+  visit("residual", epilogue.residual);
+  visit("activation", epilogue.activation);
+  visit("scale", epilogue.scale);
+  visit("accumulate", epilogue.accumulate);
+}
+static_assert(codegen::lists_every_field<Epilogue>(), "fields(Epilogue) must name every member");
+
+template <FieldsOf<Padding> P, class Visit>
+constexpr void fields(P& padding, Visit&& visit) {
+  visit("top", padding.top);
+  visit("bottom", padding.bottom);
+  visit("left", padding.left);
+  visit("right", padding.right);
+}
+static_assert(codegen::lists_every_field<Padding>(), "fields(Padding) must name every member");
+
+namespace ops {
+
+/// static_assert(lists_every_problem_field<Sddmm>());
+template <class P>
+constexpr bool lists_every_problem_field() {
+  int listed = 0;
+  P problem{};
+  problem_fields(problem, [&](const char*, const auto&, KeyRole) { ++listed; });
+  return listed == codegen::field_count<P>();
+}
+
+/// "batch=1 element=f32 ..." of every field that is in the key, sorted. Optional fields must have been filled in.
+template <class P>
+std::string exact_key(const P& resolved) {
+  FieldMap map;
+  problem_fields(resolved, [&](const char* field, const auto& value, KeyRole role) {
+    using V = std::remove_cvref_t<decltype(value)>;
+    if (role.left_out != nullptr) return;
+    if constexpr (requires { fields(value, [](const char*, const auto&) {}); }) {
+      fields(value, [&](const char* inner, const auto& v) { map[std::string(field) + "." + inner] = codegen::value_text(v); });
+    } else if constexpr (requires { value.value(); }) {
+      map[field] = value ? codegen::value_text(*value) : "default";
+    } else if constexpr (!std::is_same_v<V, std::vector<std::int64_t>>) {
+      map[field] = codegen::value_text(value);
+    }
+  });
+  return to_text(map);
+}
+
+/// Throws invalid_argument for a value that no enumerator has; `object` is what cannot be planned ("SpMM").
+template <class P>
+void require_enumerators(const char* object, const P& problem) {
+  const auto check = [&](const char* field, auto value) {
+    if constexpr (std::is_enum_v<decltype(value)>)
+      if (name(value) == nullptr)
+        fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is no enumerator", object, field, static_cast<int>(value));
+  };
+  problem_fields(problem, [&](const char* field, const auto& value, KeyRole) {
+    if constexpr (requires { fields(value, check); }) {
+      fields(value, [&](const char* inner, const auto& v) { check((std::string(field) + "." + inner).c_str(), v); });
+    } else if constexpr (requires { value.value(); }) {
+      if (value) check(field, *value);
+    } else if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+      check(field, value);
+    }
+  });
+}
+
+/// Throws invalid_argument unless `value` is at least `least`.
+inline void require_at_least(const char* object, const char* field, std::int64_t value, std::int64_t least) {
+  if (value < least) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is less than {}", object, field, value, least);
+}
+
+/// Throws invalid_argument unless the alignment is a power of two from the element's size to 16.
+inline void require_alignment(const char* object, int alignment_bytes, Dtype element) {
+  if (alignment_bytes < size_of(element) || alignment_bytes > 16 || (alignment_bytes & (alignment_bytes - 1)) != 0)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: alignment_bytes = {} is not a power of two from {} to 16", object, alignment_bytes,
+         size_of(element));
+}
+
+/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than what it must step over.
+inline void require_stride(const char* object, const char* field, std::int64_t stride, std::int64_t extent) {
+  if (stride != 0 && stride < extent)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is smaller than {} (0 means packed)", object, field, stride, extent);
+}
+
+/// unsupported, naming the field, its value and what this version has instead.
+[[noreturn]] inline void refuse(const char* object, const char* field, const std::string& value, const char* supported) {
+  fail(ErrorCode::unsupported, "cannot plan {}: {} = {} is not supported by this version ({})", object, field, value, supported);
+}
+
+/// The type that kernels read column indices with: as asked for, else u16 where every column fits.
+inline IndexType resolve_index(const char* object, IndexType asked, std::int64_t columns) {
+  const bool narrow = columns <= 65536;
+  if (asked == IndexType::automatic) return narrow ? IndexType::u16 : IndexType::i32;
+  if (asked == IndexType::u16 && !narrow)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: index = u16 holds columns to 65535, and the matrix has {} columns", object, columns);
+  return asked;
+}
+
+}  // namespace ops
+}  // namespace vostok

@@ -1,0 +1,33 @@
+// One problem with random operands on a device: what the tuner, the tool and the benchmarks run and verify. Each operation
+// has its own, in tune/<operation>_case.cpp.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <vostok/topology.hpp>
+
+namespace vostok::tune {
+
+/// How right an output is.
+struct Check {
+  double error = 0;        ///< normwise, against float64
+  double tolerance = 0;    ///< what this problem is held to
+  std::string wrong = {};  ///< what is wrong; empty: verified
+};
+
+class Case {
+ public:
+  virtual ~Case() = default;
+  /// The operation's Arguments, for `execute` and for launches: its n is set.
+  virtual const void* arguments() const = 0;
+  /// Puts a workspace into the arguments.
+  virtual void set_workspace(void* workspace) = 0;
+  /// The useful floating-point operations.
+  virtual double flops() const = 0;
+  /// Poisons outputs and guard bands, runs `enqueue` once and checks: every element written, nothing else touched, the
+  /// error against float64. Very large outputs are compared on a seeded sample.
+  virtual Check verify(const std::function<void(Stream)>& enqueue) = 0;
+};
+
+}  // namespace vostok::tune
