@@ -8,7 +8,7 @@
 #include "cache/cache.hpp"
 #include "context_state.hpp"
 #include "device/device.hpp"
-#include "plan/spmm_planner.hpp"
+#include "plan/make_plan.hpp"
 
 namespace vostok {
 
@@ -52,7 +52,7 @@ ContextState::ContextState(const Options& options)
   cache::Opened opened = cache::open(options.cache, logger, [counts = counters] { ++counts->cache_warnings; });
   layers = std::move(opened.layers);
   session = std::make_shared<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
-  planner = std::make_shared<plan::SpmmPlanner>(session);
+  planner = std::make_shared<plan::Planner>(session);
 }
 
 Context::Context() : Context(Options{}) {}
@@ -64,9 +64,11 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
   return Topology(std::make_shared<TopologyState>(state_->session, csr, stream));
 }
 
-SpmmPlan Context::plan(const Spmm& problem, const Topology& topology, const PlanOptions& options) const {
-  return SpmmPlan(state_->planner->plan(problem, topology, options));
+template <class Problem>
+Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
+  return Plan<Problem>(plan::make_plan(*state_->planner, problem, topology, options));
 }
+template SpmmPlan Context::plan(const Spmm&, const Topology&, const PlanOptions&) const;
 
 const DeviceInfo& Context::device() const { return state_->session->device().info(); }
 

@@ -14,7 +14,7 @@
 namespace vostok {
 
 namespace plan {
-class SpmmPlanner;
+class Planner;
 }
 
 class ContextState {
@@ -25,7 +25,7 @@ class ContextState {
   std::shared_ptr<plan::AtomicCounters> counters;
   std::vector<cache::LayerState> layers;
   std::shared_ptr<plan::Session> session;
-  std::shared_ptr<plan::SpmmPlanner> planner;
+  std::shared_ptr<plan::Planner> planner;
 };
 
 }  // namespace vostok

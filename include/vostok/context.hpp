@@ -105,8 +105,9 @@ class Context {
   /// Errors: invalid_topology (names row and value), capture_active, out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 
-  /// Decides, compiles and loads. Errors: invalid_argument, unsupported, capture_active, no_compiler, missing_kernel.
-  SpmmPlan plan(const Spmm& problem, const Topology& topology, const PlanOptions& options = {}) const;
+  /// Decides, compiles and loads a plan for an Spmm, ... Errors: invalid_argument, unsupported, capture_active, no_compiler, missing_kernel.
+  template <class Problem>
+  Plan<Problem> plan(const Problem& problem, const Topology& topology, const PlanOptions& options = {}) const;
 
   const DeviceInfo& device() const;
   Counters counters() const;

@@ -1,26 +1,35 @@
-// A decision: which family and config serve one problem, why, and the kernel that does.
+// A decision: which family and config serve one problem, why, and the kernels that do.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <vostok/plan.hpp>
 
-#include "ops/spmm/family.hpp"
+#include "ops/family.hpp"
 #include "plan/kernels.hpp"
 
 namespace vostok::plan {
 
 struct Decision {
-  const ops::SpmmFamily* family = nullptr;
+  const ops::Family* family = nullptr;
   FieldMap config = {};
   Provenance provenance = Provenance::heuristic;
   std::string note = {};
   std::optional<double> median_us = {};
   std::optional<double> speedup_over_default = {};
-  codegen::KernelRequest request = {};
-  std::shared_ptr<const ReadyKernel> kernel = {};
+  std::vector<std::string> expressions = {};                     ///< of each launch
+  std::vector<std::shared_ptr<const ReadyKernel>> kernels = {};  ///< of each launch
+
+  std::string code_digest() const;  ///< of all kernels
 };
+
+/// The kernels of a config's launches, loaded. Errors: as Kernels::get.
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches);
+
+/// One digest for the code of several kernels; one kernel's own where there is one.
+std::string code_digest_of(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
 
 }  // namespace vostok::plan

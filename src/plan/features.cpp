@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "ops/spmm/problem.hpp"
 
 namespace vostok::plan {
 
@@ -14,7 +13,7 @@ long log_step(double value) { return value <= 0 ? -1000 : std::lround(4 * std::l
 
 }  // namespace
 
-Features features_of(const ops::SpmmQuery& query) {
+Features features_of(const ops::Query& query) {
   const TopologyStatistics& statistics = query.statistics;
   return {.m = statistics.rows,
           .k = statistics.cols,
@@ -22,11 +21,11 @@ Features features_of(const ops::SpmmQuery& query) {
           .nonzeros = statistics.nonzeros,
           .longest_row = statistics.longest_row,
           .row_variation = statistics.row_variation,
-          .index = name(query.problem.index)};
+          .index = name(query.index)};
 }
 
-ProblemKey problem_key(const ops::SpmmQuery& query) {
-  return {.operation = "spmm", .exact = ops::exact_key(query.problem), .features = features_of(query), .policy = "warm"};
+ProblemKey problem_key(const ops::Query& query) {
+  return {.operation = std::string(query.operation), .exact = query.exact, .features = features_of(query), .policy = "warm"};
 }
 
 std::string feature_bucket(const TopologyStatistics& statistics) {
@@ -35,9 +34,9 @@ std::string feature_bucket(const TopologyStatistics& statistics) {
                      log_step(skew) / 2);
 }
 
-std::string memo_key(const ops::SpmmQuery& query, Effort effort) {
+std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
-  return fmt::format("{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g}", name(effort), ops::exact_key(query.problem),
+  return fmt::format("{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g}", name(effort), query.operation, query.exact,
                      features.m, features.k, query.n.least, query.n.most, query.n.divisor(), features.nonzeros, features.longest_row,
                      features.row_variation);
 }

@@ -3,19 +3,19 @@
 
 #include <string>
 
-#include "ops/spmm/family.hpp"
+#include "ops/family.hpp"
 #include "plan/stores.hpp"
 
 namespace vostok::plan {
 
-Features features_of(const ops::SpmmQuery& query);
-ProblemKey problem_key(const ops::SpmmQuery& query);
+Features features_of(const ops::Query& query);
+ProblemKey problem_key(const ops::Query& query);
 
 /// The bucket of a mask's features: masks of one shape in one bucket may share a decision without a look-up. Density
 /// and skew in steps that the tuner's ranking does not notice.
 std::string feature_bucket(const TopologyStatistics& statistics);
 
 /// The memo's key: exact problem, exact features, the range of n.
-std::string memo_key(const ops::SpmmQuery& query, Effort effort);
+std::string memo_key(const ops::Query& query, Effort effort);
 
 }  // namespace vostok::plan

@@ -12,18 +12,18 @@ std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& re
 }
 
 ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
-  const device::CodeTarget target = session_->device().code_target();
+  const device::CodeTarget target = session_.device().code_target();
   const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
-  if (auto stored = session_->code().find(key)) {
+  if (auto stored = session_.code().find(key)) {
     try {
       ReadyKernel ready = load(*stored, shared_bytes);
-      ++session_->counters().code_hits;
+      ++session_.counters().code_hits;
       return ready;
     } catch (const Error& error) {
       // A row that the driver refuses is dropped and made anew, once; any other failure is the device's own.
       if (error.code() != ErrorCode::device_failure) throw;
-      session_->code().drop(key);
-      session_->logger().warning_once(
+      session_.code().drop(key);
+      session_.logger().warning_once(
           fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
     }
   }
@@ -31,15 +31,15 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
 }
 
 device::Image Kernels::compile(const codegen::KernelRequest& request, const std::string& key) {
-  if (session_->compile() == CompilePolicy::never)
+  if (session_.compile() == CompilePolicy::never)
     fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never", request.expression);
-  const device::Device& device = session_->device();
+  const device::Device& device = session_.device();
   const auto start = std::chrono::steady_clock::now();
   const device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));
   const auto spent = std::chrono::steady_clock::now() - start;
-  session_->counters().compile_us += std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
-  ++session_->counters().kernels_compiled;
-  session_->code().put({.key = key,
+  session_.counters().compile_us += std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
+  ++session_.counters().kernels_compiled;
+  session_.code().put({.key = key,
                         .family = request.family,
                         .expression = request.expression,
                         .architecture = device.architecture(),
@@ -49,7 +49,7 @@ device::Image Kernels::compile(const codegen::KernelRequest& request, const std:
 }
 
 ReadyKernel Kernels::load(const device::Image& image, std::int64_t shared_bytes) {
-  return {.kernel = session_->device().load(image, shared_bytes),
+  return {.kernel = session_.device().load(image, shared_bytes),
           .code_digest = digest_of(image.binary),
           .registers = image.registers,
           .spill_bytes = image.spill_bytes,

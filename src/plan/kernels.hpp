@@ -22,7 +22,7 @@ struct ReadyKernel {
 
 class Kernels {
  public:
-  explicit Kernels(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  explicit Kernels(Session& session) : session_(session) {}
 
   /// Thread-safe. Errors: missing_kernel (compiling is forbidden), no_compiler, compile_failed, device_failure.
   std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes);
@@ -32,7 +32,7 @@ class Kernels {
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
   ReadyKernel load(const device::Image& image, std::int64_t shared_bytes);
 
-  std::shared_ptr<Session> session_;
+  Session& session_;  ///< owns this
   /// Kernels stay loaded until the context ends: unloading one waits for the GPU.
   SingleFlight<std::string, ReadyKernel> loaded_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "plan/kernels.hpp"
 
 namespace vostok::plan {
 
@@ -15,7 +16,9 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       logger_(std::move(logger)),
       counters_(std::move(counters)),
       compile_(options.compile),
-      compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+      compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      max_workspace_bytes_(options.max_workspace_bytes),
+      kernels_(std::make_unique<Kernels>(*this)) {}
 
 Session::~Session() {
   for (void* memory : kept_) device_->release_behind(memory, {});
@@ -39,9 +42,9 @@ void Session::release(void* memory, const StreamSet& used) noexcept {
   kept_.push_back(memory);
 }
 
-void Session::require_no_capture(Stream stream, const char* verb) const {
+void Session::require_no_capture(Stream stream, std::string_view what) const {
   if (device_->is_capturing(stream))
-    fail(ErrorCode::capture_active, "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", verb);
+    fail(ErrorCode::capture_active, "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", what);
 }
 
 }  // namespace vostok::plan

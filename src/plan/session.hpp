@@ -16,6 +16,8 @@
 
 namespace vostok::plan {
 
+class Kernels;
+
 class Session {
  public:
   Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters,
@@ -29,15 +31,17 @@ class Session {
   CodeStore& code() const { return *stores_.code; }
   Logger& logger() const { return *logger_; }
   AtomicCounters& counters() const { return *counters_; }
+  Kernels& kernels() const { return *kernels_; }
   CompilePolicy compile() const { return compile_; }
   int compile_threads() const { return compile_threads_; }
+  std::int64_t max_workspace_bytes() const { return max_workspace_bytes_; }
   DeviceKey device_key() const;
 
   /// Releases memory behind the work that `used` recorded; where that is not known, when the session ends.
   void release(void* memory, const StreamSet& used) noexcept;
 
-  /// capture_active where `stream` is being captured; `verb` is what the caller wanted, e.g. "plan SpMM".
-  void require_no_capture(Stream stream, const char* verb) const;
+  /// capture_active where `stream` is being captured; `what` is what the caller wanted, e.g. "plan SpMM".
+  void require_no_capture(Stream stream, std::string_view what) const;
 
  private:
   std::shared_ptr<device::Device> device_;
@@ -46,6 +50,8 @@ class Session {
   std::shared_ptr<AtomicCounters> counters_;
   CompilePolicy compile_;
   int compile_threads_;
+  std::int64_t max_workspace_bytes_;
+  std::unique_ptr<Kernels> kernels_;
   std::mutex mutex_;
   std::vector<void*> kept_;  ///< memory whose users are not known
 };

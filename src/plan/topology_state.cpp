@@ -89,9 +89,16 @@ std::int64_t TopologyState::device_bytes() const {
   return device_offsets_.bytes() + device_columns_.bytes() + device_order_.bytes();
 }
 
-ops::TopologyPointers TopologyState::pointers(bool with_row_order) {
+const TopologyStatistics& TopologyState::statistics(bool transposed) const {
+  if (transposed) fail(ErrorCode::unsupported, "cannot transpose topology: this version does not");
+  return statistics_;
+}
+
+ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
+  if (needs.transposed || needs.strip_entries > 0 || needs.index != IndexType::i32)
+    fail(ErrorCode::unsupported, "cannot derive a form of the topology: this version has row orders only");
   const std::lock_guard lock(mutex_);
-  if (with_row_order && !device_order_ && statistics_.rows > 0) device_order_ = upload(session_->device(), sparse::row_order(row_offsets_));
+  if (needs.row_order && !device_order_ && statistics_.rows > 0) device_order_ = upload(session_->device(), sparse::row_order(row_offsets_));
   return {.row_offsets = device_offsets_.as<const std::int32_t>(),
           .column_indices = device_columns_.as<const std::int32_t>(),
           .row_order = device_order_.as<const std::int32_t>()};

@@ -8,7 +8,7 @@
 
 #include <vostok/topology.hpp>
 
-#include "ops/spmm/family.hpp"
+#include "ops/family.hpp"
 #include "plan/session.hpp"
 #include "sparse/csr.hpp"
 
@@ -22,12 +22,13 @@ struct TopologyState {
   TopologyState(const TopologyState&) = delete;
   TopologyState& operator=(const TopologyState&) = delete;
 
-  const TopologyStatistics& statistics() const { return statistics_; }
+  /// Of the matrix, or of its transpose.
+  const TopologyStatistics& statistics(bool transposed = false) const;
   const std::shared_ptr<plan::Session>& session() const { return session_; }
   std::int64_t device_bytes() const;
 
   /// Pointers for kernels. The row order is built on its first request, under a lock, and published complete.
-  ops::TopologyPointers pointers(bool with_row_order);
+  ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
   /// The structure on the host, read back from the device: for references, not for planning.
   sparse::Csr host_copy() const;

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "plan/candidates.hpp"
 #include "plan/features.hpp"
-#include "plan/spmm_planner.hpp"
+#include "plan/planner.hpp"
 
 namespace vostok {
 
@@ -24,33 +25,30 @@ Trial to_trial(const TrialRecord& record) {
 }
 
 /// Configs that the rules forbid, with their reasons: they never became trials.
-void add_forbidden(const ops::SpmmQuery& query, std::vector<Trial>& trials) {
-  for (const auto& family : ops::spmm_families()) {
+void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, std::vector<Trial>& trials) {
+  for (const auto& family : ops::families(query.operation)) {
     if (auto reason = family->declines(query)) {
       trials.push_back({.family = std::string(family->name()), .rejected = *reason});
       continue;
     }
     for (const FieldMap& config : family->space(query))
-      if (auto reason = family->forbidden(query, config))
+      if (auto reason = forbidden(*family, query, config, max_workspace_bytes))
         trials.push_back({.family = std::string(family->name()), .config = config, .rejected = *reason});
   }
 }
 
 }  // namespace
 
-Explanation SpmmPlanner::explain(const SpmmPlanState& state) const {
-  if (state.choices.empty()) return {.note = "nothing to compute: the output has no elements"};
-  const SpmmPlanState::Choice& choice = state.choice_for(state.n_largest);
+Explanation Planner::explain(const Choice& choice) const {
   const Decision& decision = *choice.decision;
   Explanation explanation{
       .family = std::string(decision.family->name()), .config = decision.config, .provenance = decision.provenance, .note = decision.note};
   explanation.median_us = decision.median_us;
   explanation.speedup_over_default = decision.speedup_over_default;
 
-  const ops::SpmmQuery query = make_query(state.problem, state.topology.statistics(), choice.n);
-  for (const TrialRecord& record : session_->tuning().trials(problem_key(query), session_->device_key()))
+  for (const TrialRecord& record : session_->tuning().trials(problem_key(*choice.query), session_->device_key()))
     explanation.trials.push_back(to_trial(record));
-  add_forbidden(query, explanation.trials);
+  add_forbidden(*choice.query, session_->max_workspace_bytes(), explanation.trials);
   const auto order = [](const Trial& trial) { return trial.median_us.value_or(std::numeric_limits<double>::infinity()); };
   std::stable_sort(explanation.trials.begin(), explanation.trials.end(), [&](const Trial& a, const Trial& b) { return order(a) < order(b); });
   return explanation;

@@ -4,9 +4,10 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "plan/candidates.hpp"
 #include "plan/features.hpp"
-#include "plan/spmm_planner.hpp"
-#include "plan/spmm_subject.hpp"
+#include "plan/planner.hpp"
+#include "plan/race_subject.hpp"
 #include "plan/trial_writer.hpp"
 
 namespace vostok::plan {
@@ -40,14 +41,17 @@ std::optional<double> default_median(const std::vector<tune::Candidate>& candida
 
 }  // namespace
 
-Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topology, const PlanOptions& options) const {
+Decision Planner::tuned(const Subject& subject, const PlanOptions& options) const {
+  const ops::Query& query = *subject.query;
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
-  const std::vector<tune::Candidate> candidates = options.effort == Effort::quick ? spmm_short_list(query) : spmm_candidates(query);
+  const std::int64_t most_workspace = session_->max_workspace_bytes();
+  const std::vector<tune::Candidate> candidates =
+      options.effort == Effort::quick ? short_list(query, most_workspace) : all_candidates(query, most_workspace);
 
-  std::unique_ptr<SpmmSubject> subject;
+  std::unique_ptr<RaceSubject> racing;
   try {
-    subject = std::make_unique<SpmmSubject>(*session_, kernels_, query, *topology.state(), options.seed);
+    racing = std::make_unique<RaceSubject>(*session_, subject, candidates);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
     return heuristic(query, fmt::format("not tuned: {}", error.what()));
@@ -59,7 +63,7 @@ Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topolog
       .compile_threads = session_->compile_threads(),
       .progress = options.progress,
       .publish = [&](const tune::Candidate& candidate, const tune::Result& result) { writer->add(to_record(candidate, result)); }};
-  const tune::Outcome outcome = tune::race(session_->device(), *subject, candidates, settings);
+  const tune::Outcome outcome = tune::race(session_->device(), *racing, candidates, settings);
   writer.reset();
   if (!outcome.winner) return heuristic(query, "not tuned: no candidate could be measured");
 
@@ -76,11 +80,13 @@ Decision SpmmPlanner::tuned(const ops::SpmmQuery& query, const Topology& topolog
                                  .rounds = result.rounds,
                                  .effort = options.effort,
                                  .library_version = library_version});
-  Decision decision{.family = ops::find_spmm_family(candidate.family), .config = candidate.config, .provenance = Provenance::tuned_here};
-  decision.note = fmt::format("best of {} candidates", candidates.size());
-  decision.median_us = median_us;
+  Decision decision{.family = ops::find_family(query.operation, candidate.family),
+                    .config = candidate.config,
+                    .provenance = Provenance::tuned_here,
+                    .note = fmt::format("best of {} candidates", candidates.size()),
+                    .median_us = median_us};
   if (standard_us) decision.speedup_over_default = *standard_us / median_us;
-  return with_kernel(query, std::move(decision));
+  return with_kernels(query, std::move(decision));
 }
 
 }  // namespace vostok::plan

@@ -1,0 +1,51 @@
+#include "plan/candidates.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace vostok::plan {
+
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
+  if (auto reason = family.forbidden(query, config)) return reason;
+  const std::int64_t bytes = family.workspace_bytes(query, config);
+  if (bytes > max_workspace_bytes) return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes, max_workspace_bytes);
+  return std::nullopt;
+}
+
+std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes) {
+  std::vector<tune::Candidate> candidates;
+  for (const auto& family : ops::families(query.operation)) {
+    if (family->declines(query)) continue;
+    const FieldMap standard = family->default_config(query);
+    for (FieldMap& config : family->short_list(query)) {
+      if (forbidden(*family, query, config, max_workspace_bytes)) continue;
+      const bool is_default = config == standard;
+      candidates.push_back({.family = std::string(family->name()), .config = std::move(config), .is_default = is_default});
+    }
+  }
+  return candidates;
+}
+
+std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes) {
+  std::vector<tune::Candidate> candidates = short_list(query, max_workspace_bytes);
+  std::set<std::pair<std::string, FieldMap>> listed;
+  for (const tune::Candidate& candidate : candidates) listed.insert({candidate.family, candidate.config});
+  std::vector<std::pair<double, tune::Candidate>> ranked;
+  for (const auto& family : ops::families(query.operation)) {
+    if (family->declines(query)) continue;
+    const std::string name(family->name());
+    for (FieldMap& config : family->space(query)) {
+      if (listed.contains({name, config}) || forbidden(*family, query, config, max_workspace_bytes)) continue;
+      const double predicted_us = family->predict_us(query, config);
+      ranked.push_back({predicted_us, {.family = name, .config = std::move(config)}});
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [predicted_us, candidate] : ranked) candidates.push_back(std::move(candidate));
+  return candidates;
+}
+
+}  // namespace vostok::plan

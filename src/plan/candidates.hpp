@@ -1,0 +1,23 @@
+// The candidates of a query: what rules and limits admit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/family.hpp"
+#include "tune/tuner.hpp"
+
+namespace vostok::plan {
+
+/// Why a config is no candidate: the family's rules, or more workspace than the options allow. Nothing where it is one.
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
+
+/// What effort quick races: the families' short lists, each with its default, as far as the rules admit them.
+std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes);
+
+/// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
+std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes);
+
+}  // namespace vostok::plan

@@ -1,0 +1,23 @@
+#include "plan/decision.hpp"
+
+#include "base/digest.hpp"
+
+namespace vostok::plan {
+
+std::string Decision::code_digest() const { return code_digest_of(kernels); }
+
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches) {
+  std::vector<std::shared_ptr<const ReadyKernel>> ready;
+  ready.reserve(launches.size());
+  for (const ops::Launch& launch : launches) ready.push_back(kernels.get(launch.request(), launch.shared_bytes()));
+  return ready;
+}
+
+std::string code_digest_of(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels) {
+  if (kernels.size() == 1) return kernels.front()->code_digest;
+  Digest digest;
+  for (const auto& kernel : kernels) digest.add(kernel->code_digest);
+  return digest.hex();
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,24 @@
+#include "plan/operation.hpp"
+
+namespace vostok::plan {
+
+void fail_missing(const char* object, const char* operand) { fail(ErrorCode::invalid_argument, "cannot execute {}: .{} is null", object, operand); }
+
+void fail_misaligned(const char* object, const Operand* operands, std::size_t count, int alignment) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto address = reinterpret_cast<std::uintptr_t>(operands[i].pointer);
+    if (!operands[i].aligned || address % static_cast<std::uintptr_t>(alignment) == 0) continue;
+    const std::uintptr_t actual = address & (~address + 1);
+    fail(ErrorCode::misaligned_pointer, "cannot execute {}: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}",
+         object, operands[i].name, operands[i].pointer, actual, alignment, actual);
+  }
+  fail(ErrorCode::internal, "cannot execute {}: an alignment check contradicts itself", object);
+}
+
+void fail_workspace(const char* object, const void* workspace, std::int64_t bytes) {
+  if (workspace == nullptr)
+    fail(ErrorCode::invalid_argument, "cannot execute {}: .workspace is null, and the plan needs workspace_bytes() = {}", object, bytes);
+  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to 256 bytes", object, workspace);
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,164 @@
+// What differs between operations in the way from a problem to a plan and through `execute`, and the code that is the same for all.
+// Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem> there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "plan/features.hpp"
+#include "plan/plan_state.hpp"
+#include "plan/planner.hpp"
+
+namespace vostok::plan {
+
+/// An argument of `execute` that is a pointer.
+struct Operand {
+  const char* name;
+  const void* pointer;
+  bool needed;
+  bool aligned = true;  ///< as the problem declares; false: as its element type
+};
+
+/// A specialisation has
+///   static constexpr const char* object;                                      what messages call it: "SpMM"
+///   static void validate(const Problem&, const TopologyStatistics&);
+///   static bool transposed(const Problem&);                                   whether kernels walk the topology's transpose
+///   static std::vector<ops::SizeRange> ranges(const Problem&, const TopologyStatistics&);   a choice for each; empty: nothing to compute
+///   static std::shared_ptr<const ops::Query> query(const Problem&, const TopologyStatistics&, const ops::SizeRange&, const device::Device*);
+///   static std::unique_ptr<tune::Case> make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed);
+///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
+///   static std::array<Operand, N> operands(const PlanStateOf<Problem>&, const Arguments&);
+template <class Problem>
+struct Operation;
+
+[[noreturn]] void fail_missing(const char* object, const char* operand);
+/// The slow path of the alignment check: finds the operand and the value to declare.
+[[noreturn]] void fail_misaligned(const char* object, const Operand* operands, std::size_t count, int alignment);
+/// The workspace is missing or not aligned to 256 bytes.
+[[noreturn]] void fail_workspace(const char* object, const void* workspace, std::int64_t bytes);
+
+template <std::size_t count>
+void require_operands(const char* object, const std::array<Operand, count>& operands, int alignment) {
+  std::uintptr_t bits = 0;
+  for (const Operand& operand : operands) {
+    if (operand.needed && operand.pointer == nullptr) fail_missing(object, operand.name);
+    if (operand.aligned) bits |= reinterpret_cast<std::uintptr_t>(operand.pointer);
+  }
+  if ((bits & (static_cast<std::uintptr_t>(alignment) - 1)) != 0) fail_misaligned(object, operands.data(), count, alignment);
+}
+
+/// A state without choices.
+template <class Problem>
+std::shared_ptr<PlanStateOf<Problem>> empty_state(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+  auto state = std::make_shared<PlanStateOf<Problem>>();
+  state->planner = planner.shared_from_this();
+  state->session = planner.session();
+  state->topology = topology;
+  state->options = options;
+  state->problem = problem;
+  return state;
+}
+
+inline void add_choice(PlanState& state, Choice choice) {
+  state.workspace_bytes = std::max(state.workspace_bytes, choice.workspace_bytes);
+  state.choices.push_back(std::move(choice));
+}
+
+/// The statistics that a problem's kernels see: the transpose is made for them where it is walked.
+template <class Problem>
+TopologyStatistics statistics_for(const Problem& problem, const Topology& topology) {
+  return topology ? topology.state()->statistics(Operation<Problem>::transposed(problem)) : TopologyStatistics{};
+}
+
+/// Context::plan behind its checks of handles.
+template <class Problem>
+std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+  using Op = Operation<Problem>;
+  device::Device& device = planner.session()->device();
+  Op::validate(problem, topology ? topology.statistics() : TopologyStatistics{});
+  const TopologyStatistics statistics = statistics_for(problem, topology);
+  auto state = empty_state(planner, problem, topology, options);
+  for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
+    const auto query = Op::query(problem, statistics, n, &device);
+    const auto make_case = [&, query] {
+      return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, options.seed);
+    };
+    add_choice(*state, planner.choose({.query = query, .topology = topology, .make_case = make_case}, options));
+  }
+  return state;
+}
+
+/// Context::plan for an operation with a mask.
+template <class Problem>
+std::shared_ptr<const PlanState> plan_masked(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+  planner.require_usable(topology, options.stream, fmt::format("plan {}", Operation<Problem>::object));
+  return plan_operation(planner, problem, topology, options);
+}
+
+/// Plan::rebind behind its checks of handles.
+template <class Problem>
+std::shared_ptr<const PlanState> rebind_operation(const PlanStateOf<Problem>& old, const Topology& topology) {
+  using Op = Operation<Problem>;
+  const Planner& planner = *old.planner;
+  if (topology.rows() != old.topology.rows() || topology.cols() != old.topology.cols())
+    fail(ErrorCode::invalid_argument, "cannot rebind {}: the plan is for {}x{}, and the topology is {}x{}", Op::object, old.topology.rows(),
+         old.topology.cols(), topology.rows(), topology.cols());
+  const auto anew = [&] { return plan_operation(planner, old.problem, topology, old.options); };
+  const TopologyStatistics statistics = statistics_for(old.problem, topology);
+  if (feature_bucket(statistics) != feature_bucket(statistics_for(old.problem, old.topology))) return anew();
+
+  auto state = empty_state(planner, old.problem, topology, old.options);
+  for (const Choice& choice : old.choices) {
+    const auto query = Op::query(old.problem, statistics, choice.query->n, &planner.session()->device());
+    auto rebound = planner.rebind(choice, query, topology);
+    if (!rebound) return anew();
+    add_choice(*state, *std::move(rebound));
+  }
+  return state;
+}
+
+/// Plan::execute: checks, binding and the launches. No lock, no allocation, no driver call but the launches.
+template <class Problem>
+void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const typename Problem::Arguments& arguments) {
+  using Op = Operation<Problem>;
+  typename Problem::Arguments call = arguments;
+  const std::int64_t n = Op::size_of_call(state, call);
+  if (state.choices.empty()) return;
+  require_operands(Op::object, Op::operands(state, call), state.problem.alignment_bytes);
+  const Choice& choice = state.choice_for(n);
+  if (choice.workspace_bytes > 0 && (call.workspace == nullptr || reinterpret_cast<std::uintptr_t>(call.workspace) % 256 != 0))
+    fail_workspace(Op::object, call.workspace, state.workspace_bytes);
+  if (state.topology) state.topology.state()->note_use(stream);
+  for (const ops::Launch& launch : choice.launches) launch.enqueue(state.session->device(), stream, &call);
+}
+
+}  // namespace vostok::plan
+
+namespace vostok {
+
+template <class Problem>
+void Plan<Problem>::execute(Stream stream, const Arguments& arguments) const {
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", plan::Operation<Problem>::object);
+  plan::execute_operation(state, stream, arguments);
+}
+
+template <class Problem>
+Plan<Problem> Plan<Problem>::rebind(const Topology& topology) const
+  requires requires(const Problem& problem) { problem.deterministic; }
+{
+  const char* object = plan::Operation<Problem>::object;
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "rebind", object);
+  state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", object));
+  return Plan(plan::rebind_operation(state, topology));
+}
+
+template <class Problem>
+const Problem& Plan<Problem>::problem() const {
+  return plan::state_of<plan::PlanStateOf<Problem>>(*this, "use", plan::Operation<Problem>::object).problem;
+}
+
+}  // namespace vostok

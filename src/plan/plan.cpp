@@ -1,0 +1,80 @@
+// The public handle of every plan: what the operations share.
+#include <vostok/plan.hpp>
+
+#include "base/text.hpp"
+#include "plan/plan_state.hpp"
+#include "plan/planner.hpp"
+
+namespace vostok {
+
+const char* name(Effort effort) {
+  switch (effort) {
+    case Effort::heuristic: return "heuristic";
+    case Effort::cached: return "cached";
+    case Effort::quick: return "quick";
+    case Effort::full: return "full";
+  }
+  return nullptr;
+}
+
+const char* name(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::tuned_here: return "tuned_here";
+    case Provenance::tuned_elsewhere: return "tuned_elsewhere";
+    case Provenance::shipped: return "shipped";
+    case Provenance::nearest_problem: return "nearest_problem";
+    case Provenance::nearest_device: return "nearest_device";
+    case Provenance::heuristic: return "heuristic";
+  }
+  return nullptr;
+}
+
+namespace plan {
+
+void fail_empty_plan(const char* verb, const char* object) {
+  fail(ErrorCode::invalid_argument, "cannot {} {}: the plan handle is empty", verb, object);
+}
+
+}  // namespace plan
+
+Explanation PlanState::explain() const {
+  if (choices.empty()) return {.note = "nothing to compute: the output has no elements"};
+  return planner->explain(largest_choice());
+}
+
+namespace {
+
+const PlanState& checked(const AnyPlan& plan) { return plan::state_of(plan, "use", "a plan"); }
+
+}  // namespace
+
+std::int64_t AnyPlan::workspace_bytes() const { return checked(*this).workspace_bytes; }
+
+Workspace AnyPlan::make_workspace() const {
+  const PlanState& state = checked(*this);
+  if (state.workspace_bytes == 0) return {};
+  // The session lives as long as the memory: it owns the device.
+  const std::shared_ptr<plan::Session> session = state.session;
+  auto memory = std::shared_ptr<void>(session->device().allocate(state.workspace_bytes),
+                                      [session](void* pointer) { session->device().release_behind(pointer, {}); });
+  return {std::move(memory), state.workspace_bytes};
+}
+
+Provenance AnyPlan::provenance() const {
+  const PlanState& state = checked(*this);
+  return state.choices.empty() ? Provenance::heuristic : state.largest_choice().decision->provenance;
+}
+
+std::string AnyPlan::family() const {
+  const PlanState& state = checked(*this);
+  return state.choices.empty() ? std::string() : std::string(state.largest_choice().decision->family->name());
+}
+
+FieldMap AnyPlan::config() const {
+  const PlanState& state = checked(*this);
+  return state.choices.empty() ? FieldMap() : state.largest_choice().decision->config;
+}
+
+Explanation AnyPlan::explain() const { return checked(*this).explain(); }
+
+}  // namespace vostok

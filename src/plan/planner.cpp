@@ -1,0 +1,163 @@
+#include "plan/planner.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "base/text.hpp"
+#include "plan/candidates.hpp"
+#include "plan/features.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+std::string describe_match(const WinnerMatch& match) {
+  if (match.distance == 0) return fmt::format("on {}", match.device.name);
+  return fmt::format("at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", match.distance, match.features.m, match.features.k, match.features.n,
+                     match.features.nonzeros, match.device.name);
+}
+
+ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyNeeds& needs) {
+  if (!topology) return {};
+  return topology.state()->pointers(needs);
+}
+
+/// The default where the limits admit it, else the first of the short list that they do.
+std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query, std::int64_t max_workspace_bytes) {
+  FieldMap standard = family.default_config(query);
+  if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
+  for (FieldMap& config : family.short_list(query))
+    if (!forbidden(family, query, config, max_workspace_bytes)) return std::move(config);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Planner::require_usable(const Topology& topology, Stream stream, const std::string& what) const {
+  session_->require_no_capture(stream, what);
+  if (!topology) fail(ErrorCode::invalid_argument, "cannot {}: the topology handle is empty", what);
+  if (topology.state()->session().get() != session_.get()) fail(ErrorCode::wrong_device, "cannot {}: the topology belongs to another context", what);
+}
+
+Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const {
+  const ops::Family& family = *decision->family;
+  Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
+  const FieldMap& config = choice.decision->config;
+  choice.launches = family.launches(*choice.query, config, pointers_of(topology, family.needs(*choice.query, config)));
+  for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
+  choice.workspace_bytes = family.workspace_bytes(*choice.query, config);
+  return choice;
+}
+
+Choice Planner::choose(const Subject& subject, const PlanOptions& options) const {
+  return make_choice(subject.query, decide(subject, options), subject.topology);
+}
+
+std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
+  const ops::Family& family = *old.decision->family;
+  const FieldMap& config = old.decision->config;
+  // What the kernels take from the problem must not have changed with the mask (the longest row can change it).
+  if (family.declines(*query) || forbidden(family, *query, config, session_->max_workspace_bytes())) return std::nullopt;
+  const std::vector<ops::Launch> launches = family.launches(*query, config, {});
+  if (launches.size() != old.decision->expressions.size()) return std::nullopt;
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (launches[i].request().expression != old.decision->expressions[i]) return std::nullopt;
+  return make_choice(std::move(query), old.decision, topology);
+}
+
+std::shared_ptr<const Decision> Planner::decide(const Subject& subject, const PlanOptions& options) const {
+  bool made = false;
+  auto decision = memo_.get(memo_key(*subject.query, options.effort), [&] {
+    made = true;
+    return decide_once(subject, options);
+  });
+  if (!made) ++session_->counters().memo_hits;
+  // A fresh measurement replaces what `cached` plans decided without it.
+  if (made && options.effort >= Effort::quick) memo_.erase(memo_key(*subject.query, Effort::cached));
+  return decision;
+}
+
+Decision Planner::decide_once(const Subject& subject, const PlanOptions& options) const {
+  const ops::Query& query = *subject.query;
+  switch (options.effort) {
+    case Effort::heuristic: return heuristic(query, "asked for by effort heuristic");
+    case Effort::cached: {
+      if (auto found = stored(query, std::nullopt)) return *std::move(found);
+      return heuristic(query, "no tuned choice is stored for this problem or one near it");
+    }
+    case Effort::quick:
+    case Effort::full: {
+      if (auto found = stored(query, options.effort)) return *std::move(found);
+      return tuned(subject, options);
+    }
+  }
+  fail(ErrorCode::invalid_argument, "cannot plan: effort = {} is no enumerator", static_cast<int>(options.effort));
+}
+
+Decision Planner::with_kernels(const ops::Query& query, Decision decision) const {
+  const std::vector<ops::Launch> launches = decision.family->launches(query, decision.config, {});
+  for (const ops::Launch& launch : launches) decision.expressions.push_back(launch.request().expression);
+  decision.kernels = ready_kernels(session_->kernels(), launches);
+  return decision;
+}
+
+std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
+  const ops::Family* family = ops::find_family(query.operation, match.winner.family);
+  if (family == nullptr || family->declines(query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes())) {
+    ++session_->counters().invalid_rows;
+    return std::nullopt;
+  }
+  Decision decision{.family = family, .config = match.winner.config, .provenance = match.provenance, .note = describe_match(match)};
+  if (match.distance == 0) {
+    decision.median_us = match.winner.median_us;
+    if (match.winner.default_median_us) decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
+  }
+  try {
+    return with_kernels(query, std::move(decision));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::compile_failed && error.code() != ErrorCode::missing_kernel && error.code() != ErrorCode::device_failure) throw;
+    session_->logger().warning_once(fmt::format("a stored choice cannot be used: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
+std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<Effort> at_least) const {
+  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
+    const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
+    if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
+    auto decision = from_match(query, match);
+    // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
+    if (!decision || (at_least && decision->code_digest() != match.winner.code_digest)) continue;
+    ++session_->counters().tuning_hits;
+    return decision;
+  }
+  ++session_->counters().tuning_misses;
+  return std::nullopt;
+}
+
+Decision Planner::heuristic(const ops::Query& query, std::string note) const {
+  Decision best{.note = std::move(note)};
+  double best_us = std::numeric_limits<double>::infinity();
+  std::string declined;
+  for (const auto& family : ops::families(query.operation)) {
+    if (auto reason = family->declines(query)) {
+      declined += fmt::format(" {}: {}.", family->name(), *reason);
+      continue;
+    }
+    auto config = usable_config(*family, query, session_->max_workspace_bytes());
+    if (!config) {
+      declined += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}.", family->name(),
+                              session_->max_workspace_bytes());
+      continue;
+    }
+    const double predicted_us = family->predict_us(query, *config);
+    if (best.family != nullptr && predicted_us >= best_us) continue;
+    best.family = family.get();
+    best.config = *std::move(config);
+    best_us = predicted_us;
+  }
+  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, declined);
+  return with_kernels(query, std::move(best));
+}
+
+}  // namespace vostok::plan

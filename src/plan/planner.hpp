@@ -1,0 +1,54 @@
+// The recipe from a problem to a plan (design, section 5), the same for every operation.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/single_flight.hpp"
+#include "plan/plan_state.hpp"
+#include "tune/case.hpp"
+
+namespace vostok::plan {
+
+/// What the planner asks of an operation to plan one query with it.
+struct Subject {
+  std::shared_ptr<const ops::Query> query;
+  Topology topology;                                     ///< empty for operations without one
+  std::function<std::unique_ptr<tune::Case>()> make_case;  ///< operands of the query's sizes, for the tuner
+};
+
+class Planner : public std::enable_shared_from_this<Planner> {
+ public:
+  explicit Planner(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+
+  const std::shared_ptr<Session>& session() const { return session_; }
+
+  /// capture_active, invalid_argument (empty handle) or wrong_device; `what` is what the caller wanted: "plan SpMM".
+  void require_usable(const Topology& topology, Stream stream, const std::string& what) const;
+
+  /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, out_of_memory.
+  Choice choose(const Subject& subject, const PlanOptions& options) const;
+
+  /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
+  std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
+
+  Explanation explain(const Choice& choice) const;
+
+ private:
+  Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
+  std::shared_ptr<const Decision> decide(const Subject& subject, const PlanOptions& options) const;
+  Decision decide_once(const Subject& subject, const PlanOptions& options) const;
+  std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
+  std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
+  Decision heuristic(const ops::Query& query, std::string note) const;
+  Decision tuned(const Subject& subject, const PlanOptions& options) const;
+  Decision with_kernels(const ops::Query& query, Decision decision) const;
+
+  std::shared_ptr<Session> session_;
+  mutable SingleFlight<std::string, Decision> memo_;  ///< never holds a plan, a topology or device memory
+};
+
+}  // namespace vostok::plan

@@ -1,0 +1,30 @@
+// Candidates of any operation as the tuner sees them: compiled by the session's kernels, run on a Case.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/planner.hpp"
+#include "tune/case.hpp"
+#include "tune/tuner.hpp"
+
+namespace vostok::plan {
+
+class RaceSubject : public tune::Subject {
+ public:
+  /// Makes the operands, and a workspace that serves every candidate. Errors: out_of_memory.
+  RaceSubject(Session& session, const Subject& subject, const std::vector<tune::Candidate>& candidates);
+  tune::Compiled compile(const tune::Candidate& candidate) override;
+  std::optional<std::string> verify(const tune::Compiled& compiled) override;
+
+ private:
+  std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const;
+
+  Session& session_;
+  const Subject& subject_;
+  std::unique_ptr<tune::Case> case_;
+  device::Buffer workspace_;
+};
+
+}  // namespace vostok::plan
