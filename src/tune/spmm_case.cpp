@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -95,7 +96,8 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
                 .dense = device_dense_.data(),
                 .output = device_output_.as<float>() + guard_elements,
                 .bias = device_bias_.data(),
-                .scale = problem.epilogue.scale == Scale::host ? host_scale : 1.0F};
+                .scale = problem.epilogue.scale == Scale::host ? host_scale : 1.0F,
+                .n = problem.n};
   make_reference(dense.get());
 }
 

@@ -3,40 +3,29 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include <vostok/plan.hpp>
 #include <vostok/problem.hpp>
 
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
+#include "tune/case.hpp"
 
 namespace vostok::tune {
 
-/// How right an output is.
-struct Check {
-  double error = 0;        ///< normwise, against float64
-  double tolerance = 0;    ///< what this problem is held to
-  std::string wrong = {};  ///< what is wrong; empty: verified
-};
-
-class SpmmCase {
+class SpmmCase final : public Case {
  public:
   /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set.
   /// The matrix's own values are used where it has them. `host_scale` is passed where the
   /// epilogue's scale is `host`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
-  /// Operands for `execute`; no workspace.
-  const SpmmArguments& arguments() const { return arguments_; }
-  /// Multiply-adds of the nonzeros, twice counted: the useful floating-point operations.
-  double flops() const;
-
-  /// Poisons output and guard bands, runs `enqueue` once and checks: every element written, nothing else touched,
-  /// the error against float64. Very large outputs are compared on a seeded sample of columns.
-  Check verify(const std::function<void(Stream)>& enqueue);
+  const SpmmArguments& operands() const { return arguments_; }
+  const void* arguments() const override { return &arguments_; }
+  void set_workspace(void* workspace) override { arguments_.workspace = workspace; }
+  /// Multiply-adds of the nonzeros, twice counted.
+  double flops() const override;
+  Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
   void make_reference(const float* dense);

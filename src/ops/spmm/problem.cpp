@@ -1,7 +1,6 @@
 #include "ops/spmm/problem.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
@@ -10,115 +9,78 @@ namespace vostok::ops {
 
 namespace {
 
-constexpr bool lists_every_problem_field() {
-  int listed = 0;
-  Spmm problem{};
-  problem_fields(problem, [&](const char*, const auto&, KeyRole) { ++listed; });
-  return listed == codegen::field_count<Spmm>();
-}
-static_assert(lists_every_problem_field(), "problem_fields must name every member of Spmm");
-static_assert(codegen::lists_every_field<Epilogue>(), "fields(Epilogue) must name every member");
+static_assert(lists_every_problem_field<Spmm>(), "problem_fields must name every member of Spmm");
 
-[[noreturn]] void refuse(const char* field, const std::string& value, const char* supported) {
-  fail(ErrorCode::unsupported, "cannot plan SpMM: {} = {} is not supported by this version ({})", field, value, supported);
-}
+constexpr const char* object = "SpMM";
 
-template <class V>
-void require_only(const char* field, V value, V supported) {
-  if (value == supported) return;
-  const std::string only = "only " + codegen::value_text(supported);
-  refuse(field, codegen::value_text(value), only.c_str());
+/// Leading dimension, stride and bytes of a dense operand.
+void require_matrix(const char* matrix, Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride,
+                    const Spmm& problem, Dtype type) {
+  const std::int64_t lines = layout == Layout::row_major ? rows : columns;
+  const std::int64_t length = layout == Layout::row_major ? columns : rows;
+  require_stride(object, (std::string(matrix) + "_leading").c_str(), leading, length);
+  const std::string what = "the " + std::string(matrix) + " operand's bytes";
+  const std::int64_t extent = checked_multiply(lines, std::max(leading, length), what.c_str());
+  require_stride(object, (std::string(matrix) + "_stride").c_str(), stride, stored_matrix(layout, rows, columns, leading, stride).extent());
+  checked_multiply(checked_multiply(problem.batch, std::max(stride, extent), what.c_str()), size_of(type), what.c_str());
 }
 
-void require_supported(const Spmm& problem) {
-  require_only("batch", problem.batch, std::int64_t{1});
-  require_only("element", problem.element, Dtype::f32);
-  require_only("output", problem.output.value_or(problem.element), Dtype::f32);
-  if (problem.index == IndexType::u16) refuse("index", "u16", "only automatic and i32");
-  require_only("sparse_transposed", problem.sparse_transposed, false);
-  require_only("dense_layout", problem.dense_layout, Layout::row_major);
-  require_only("output_layout", problem.output_layout, Layout::row_major);
-  require_only("value_lifetime", problem.value_lifetime, ValueLifetime::per_call);
-  const Epilogue& epilogue = problem.epilogue;
-  require_only("epilogue.residual", epilogue.residual, false);
-  require_only("epilogue.accumulate", epilogue.accumulate, false);
-  if (epilogue.scale == Scale::device) refuse("epilogue.scale", "device", "only one and host");
-  if (epilogue.activation != Activation::none && epilogue.activation != Activation::relu)
-    refuse("epilogue.activation", name(epilogue.activation), "only none and relu");
-}
+std::int64_t packed_as_zero(std::int64_t value, std::int64_t packed) { return value == packed ? 0 : value; }
 
-template <class E>
-void require_enumerator(const char* field, E value) {
-  if (name(value) == nullptr) fail(ErrorCode::invalid_argument, "cannot plan SpMM: {} = {} is no enumerator", field, static_cast<int>(value));
-}
+/// Strides that a single product does not have, and leading dimensions and strides that equal the packed ones, become 0, so
+/// that equal problems have equal keys. Where several n are served, what depends on n stays as it was given.
+Spmm resolve(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n) {
+  Spmm resolved = problem;
+  resolved.n = n.most;
+  resolved.n_values.clear();
+  resolved.output = problem.output.value_or(problem.element);
+  resolved.index = resolve_index(object, problem.index, statistics.cols);
+  resolved.values_per_batch = problem.values_per_batch && problem.batch > 1;
+  resolved.value_stride = resolved.values_per_batch ? packed_as_zero(problem.value_stride, statistics.nonzeros) : 0;
+  if (problem.batch == 1) resolved.dense_stride = resolved.output_stride = 0;
 
-void require_enumerators(const Spmm& problem) {
-  problem_fields(problem, [](const char* field, const auto& value, KeyRole) {
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) require_enumerator(field, value);
-  });
-  require_enumerator("output", problem.output.value_or(problem.element));
-  require_enumerator("epilogue.bias", problem.epilogue.bias);
-  require_enumerator("epilogue.activation", problem.epilogue.activation);
-  require_enumerator("epilogue.scale", problem.epilogue.scale);
-}
-
-void require_leading(const char* field, std::int64_t leading, std::int64_t n_most) {
-  if (leading != 0 && leading < n_most)
-    fail(ErrorCode::invalid_argument, "cannot plan SpMM: {} = {} is smaller than n = {} (0 means packed)", field, leading, n_most);
-}
-
-void require_addressable(const char* what, std::int64_t rows, std::int64_t leading, Dtype type) {
-  checked_multiply(checked_multiply(rows, leading, what), size_of(type), what);
+  const bool one_size = problem.n_values.empty();
+  const auto normalise = [&](Layout layout, std::int64_t rows, std::int64_t& leading, std::int64_t& stride) {
+    if (one_size || layout == Layout::column_major) leading = packed_as_zero(leading, stored_matrix(layout, rows, n.most, 0, 0).length);
+    if (one_size) stride = packed_as_zero(stride, stored_matrix(layout, rows, n.most, leading, 0).stride);
+  };
+  normalise(problem.dense_layout, statistics.cols, resolved.dense_leading, resolved.dense_stride);
+  normalise(problem.output_layout, statistics.rows, resolved.output_leading, resolved.output_stride);
+  return resolved;
 }
 
 }  // namespace
 
 void validate(const Spmm& problem, const TopologyStatistics& statistics) {
-  require_enumerators(problem);
-  if (problem.n < 0) fail(ErrorCode::invalid_argument, "cannot plan SpMM: n = {} is negative", problem.n);
-  for (std::size_t i = 0; i < problem.n_values.size(); ++i)
-    if (problem.n_values[i] < 1) fail(ErrorCode::invalid_argument, "cannot plan SpMM: n_values[{}] = {} is less than 1", i, problem.n_values[i]);
-  if (problem.batch < 1) fail(ErrorCode::invalid_argument, "cannot plan SpMM: batch = {} is less than 1", problem.batch);
-  const int alignment = problem.alignment_bytes;
-  if (alignment < size_of(problem.element) || alignment > 16 || (alignment & (alignment - 1)) != 0)
-    fail(ErrorCode::invalid_argument, "cannot plan SpMM: alignment_bytes = {} is not a power of two from {} to 16", alignment,
-         size_of(problem.element));
-  require_supported(problem);
+  require_enumerators(object, problem);
+  require_at_least(object, "n", problem.n, 0);
+  for (std::size_t i = 0; i < problem.n_values.size(); ++i) require_at_least(object, fmt::format("n_values[{}]", i).c_str(), problem.n_values[i], 1);
+  require_at_least(object, "batch", problem.batch, 1);
+  require_alignment(object, problem.alignment_bytes, problem.element);
+  if (problem.value_lifetime != ValueLifetime::per_call) refuse(object, "value_lifetime", name(problem.value_lifetime), "only per_call");
 
+  const bool transposed = problem.sparse_transposed;
+  const std::int64_t output_rows = transposed ? statistics.cols : statistics.rows;
+  const std::int64_t dense_rows = transposed ? statistics.rows : statistics.cols;
   const std::int64_t n_most = largest_size(problem);
-  require_leading("dense_leading", problem.dense_leading, n_most);
-  require_leading("output_leading", problem.output_leading, n_most);
-  require_addressable("the dense operand's bytes", statistics.cols, std::max(problem.dense_leading, n_most), problem.element);
-  require_addressable("the output's bytes", statistics.rows, std::max(problem.output_leading, n_most), problem.output.value_or(problem.element));
+  resolve_index(object, problem.index, dense_rows);
+  require_stride(object, "value_stride", problem.value_stride, statistics.nonzeros);
+  require_matrix("dense", problem.dense_layout, dense_rows, n_most, problem.dense_leading, problem.dense_stride, problem, problem.element);
+  require_matrix("output", problem.output_layout, output_rows, n_most, problem.output_leading, problem.output_stride, problem,
+                 problem.output.value_or(problem.element));
 }
 
-Spmm resolve(const Spmm& problem, std::int64_t n) {
-  Spmm resolved = problem;
-  // A plan for several n keeps "packed" distinct from a fixed leading dimension that equals one of them.
-  const bool one_n = problem.n_values.empty();
-  resolved.n = n;
-  resolved.n_values.clear();
-  resolved.output = problem.output.value_or(problem.element);
-  if (resolved.index == IndexType::automatic) resolved.index = IndexType::i32;
-  if (one_n && resolved.dense_leading == n) resolved.dense_leading = 0;
-  if (one_n && resolved.output_leading == n) resolved.output_leading = 0;
-  return resolved;
-}
-
-std::string exact_key(const Spmm& resolved) {
-  FieldMap map;
-  problem_fields(resolved, [&](const char* field, const auto& value, KeyRole role) {
-    using V = std::remove_cvref_t<decltype(value)>;
-    if (role.left_out != nullptr) return;
-    if constexpr (std::is_same_v<V, Epilogue>) {
-      fields(value, [&](const char* inner, const auto& v) { map[std::string(field) + "." + inner] = codegen::value_text(v); });
-    } else if constexpr (std::is_same_v<V, std::optional<Dtype>>) {
-      map[field] = codegen::value_text(value.value_or(resolved.element));
-    } else if constexpr (!std::is_same_v<V, std::vector<std::int64_t>>) {
-      map[field] = codegen::value_text(value);
-    }
-  });
-  return to_text(map);
+std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                            const device::Device* device) {
+  auto query = std::make_shared<SpmmQuery>();
+  query->problem = resolve(problem, statistics, n);
+  query->operation = "spmm";
+  query->exact = exact_key(query->problem);
+  query->statistics = statistics;
+  query->n = n;
+  query->index = query->problem.index;
+  query->device = device;
+  return query;
 }
 
 std::int64_t largest_size(const Spmm& problem) {

@@ -1,39 +1,25 @@
-// The SpMM problem inside the library: its fields listed once, its checks, its key.
+// The SpMM problem inside the library: its fields listed once, its checks, its query.
 #pragma once
 
-#include <string>
+#include <memory>
 #include <vector>
 
 #include <vostok/problem.hpp>
 #include <vostok/topology.hpp>
 
-#include "codegen/fields.hpp"
-#include "ops/spmm/family.hpp"
+#include "ops/family.hpp"
+#include "ops/problem_fields.hpp"
+#include "ops/stored_matrix.hpp"
 
 namespace vostok {
 
-/// How a problem field takes part in cache keys.
-struct KeyRole {
-  const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
-};
-
-/// Every field of an epilogue, all in the key.
-template <class E, class Visit>
-  requires std::is_same_v<std::remove_const_t<E>, Epilogue>
-constexpr void fields(E& epilogue, Visit&& visit) {
-  visit("bias", epilogue.bias);
-  visit("residual", epilogue.residual);
-  visit("activation", epilogue.activation);
-  visit("scale", epilogue.scale);
-  visit("accumulate", epilogue.accumulate);
-}
-
-/// Every field of a resolved problem: visit(name, value, KeyRole). Checked complete in problem.cpp.
-template <class P, class Visit>
+/// Every field of a problem: visit(name, value, KeyRole). Checked complete in problem.cpp.
+template <FieldsOf<Spmm> P, class Visit>
 constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("n", problem.n, KeyRole{"a feature: stored exact, bucketed for look-up"});
   visit("n_values", problem.n_values, KeyRole{"each n is decided, and stored, on its own"});
   visit("batch", problem.batch, KeyRole{});
+  visit("values_per_batch", problem.values_per_batch, KeyRole{});
   visit("element", problem.element, KeyRole{});
   visit("output", problem.output, KeyRole{});
   visit("index", problem.index, KeyRole{});
@@ -42,6 +28,9 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("output_layout", problem.output_layout, KeyRole{});
   visit("dense_leading", problem.dense_leading, KeyRole{});
   visit("output_leading", problem.output_leading, KeyRole{});
+  visit("value_stride", problem.value_stride, KeyRole{});
+  visit("dense_stride", problem.dense_stride, KeyRole{});
+  visit("output_stride", problem.output_stride, KeyRole{});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("math", problem.math, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
@@ -52,21 +41,37 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
 
 namespace ops {
 
-/// Throws invalid_argument for a value that makes no sense and unsupported for one that this version lacks, naming
-/// the field and its value. `cols` is the topology's.
+struct SpmmQuery : Query {
+  Spmm problem;  ///< output and index filled in, what is packed written as 0, n the largest that is served
+
+  /// Rows of C are those of the matrix as kernels walk it, rows of B its columns.
+  StoredMatrix dense(std::int64_t columns) const {
+    return stored_matrix(problem.dense_layout, statistics.cols, columns, problem.dense_leading, problem.dense_stride);
+  }
+  StoredMatrix output(std::int64_t columns) const {
+    return stored_matrix(problem.output_layout, statistics.rows, columns, problem.output_leading, problem.output_stride);
+  }
+  /// Elements between the values of two of the batch; 0 where they share them.
+  std::int64_t value_stride() const {
+    if (!problem.values_per_batch) return 0;
+    return problem.value_stride != 0 ? problem.value_stride : statistics.nonzeros;
+  }
+};
+
+/// Throws invalid_argument for a value that makes no sense and unsupported for one that this version lacks, naming the
+/// field and its value. `statistics` are A's, also where the problem multiplies by A^T.
 void validate(const Spmm& problem, const TopologyStatistics& statistics);
 
-/// The problem with `output` and `index` filled in, leading dimensions equal to n written as 0 (packed), and one n.
-Spmm resolve(const Spmm& problem, std::int64_t n);
-
-/// "accumulate=false activation=relu ..." of every field that is in the key; operation "spmm" is not part of it.
-std::string exact_key(const Spmm& resolved);
+/// The query of a valid problem for these n. `statistics` are those of the matrix as kernels walk it: of A^T where the problem
+/// transposes A.
+std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                            const device::Device* device);
 
 /// The largest n that a plan serves.
 std::int64_t largest_size(const Spmm& problem);
 
 /// What a plan must decide for, by ascending `most`: each n that it serves is in one of them, and the first that serves it
-/// is meant for it. Several n between two of n_values give two ranges, for those whose packed rows allow vector
+/// is meant for it. Several n between two of n_values give two ranges: one for those whose packed rows allow vector
 /// loads comes before the one for all. Empty where n is 0.
 std::vector<SizeRange> size_ranges(const Spmm& problem);
 

@@ -1,17 +1,18 @@
-// row_tile on the host, in four parts: traits and launch (row_tile.cpp), rules, space, cost model.
+// row_tile on the host, in four parts: traits and launches (row_tile.cpp), rules, space, cost model.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <abi/row_tile.h>
 
-#include "ops/spmm/family.hpp"
+#include "ops/spmm/problem.hpp"
 
 namespace vostok::ops {
 
-std::unique_ptr<SpmmFamily> make_row_tile();
+std::unique_ptr<Family> make_row_tile();
 
 namespace row_tile {
 

@@ -1,0 +1,31 @@
+// A dense operand as it lies in memory.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/enums.hpp>
+
+namespace vostok::ops {
+
+/// A batch of matrices, each of lines (rows, or columns where it is column-major) of `length` elements.
+struct StoredMatrix {
+  std::int64_t lines = 0;
+  std::int64_t length = 0;
+  std::int64_t leading = 0;  ///< elements between two lines
+  std::int64_t stride = 0;   ///< elements between two matrices
+
+  /// From a matrix's first element to past its last: behind the last line there is no padding.
+  std::int64_t extent() const { return lines == 0 ? 0 : (lines - 1) * leading + length; }
+};
+
+/// [rows, columns] with a leading dimension and a stride of which 0 means packed.
+constexpr StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
+  StoredMatrix matrix;
+  matrix.lines = layout == Layout::row_major ? rows : columns;
+  matrix.length = layout == Layout::row_major ? columns : rows;
+  matrix.leading = leading != 0 ? leading : matrix.length;
+  matrix.stride = stride != 0 ? stride : matrix.lines * matrix.leading;
+  return matrix;
+}
+
+}  // namespace vostok::ops
