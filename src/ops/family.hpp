@@ -11,6 +11,8 @@
 
 #include <vostok/plan.hpp>
 
+#include <abi/strip.h>
+
 #include "base/text.hpp"
 #include "codegen/expression.hpp"
 #include "ops/launch.hpp"
@@ -41,13 +43,7 @@ struct Query {
   const device::Device* device = nullptr;  ///< null: limits that every GPU since sm_75 has
 };
 
-/// A run of at most `strip_entries` nonzeros of one row; rows are cut from their start. Kernels read it as four ints.
-struct Strip {
-  std::int32_t row = 0;
-  std::int32_t begin = 0;  ///< first nonzero, in CSR order
-  std::int32_t end = 0;    ///< past the last; equal to begin in the empty strips that may pad the table
-  std::int32_t first = 0;  ///< number of the row's first strip
-};
+using vostok::Strip;
 
 /// Which forms of a topology a config reads. Those that a plan needs are built before it is returned.
 struct TopologyNeeds {
@@ -59,12 +55,12 @@ struct TopologyNeeds {
 
 /// Device pointers that kernels read; null where not needed.
 struct TopologyPointers {
-  const void* row_offsets = nullptr;             ///< rows + 1: int32, or int64 where there are 2^31 nonzeros and more
-  const void* column_indices = nullptr;          ///< u16 or i32, as needed
-  const std::int32_t* row_order = nullptr;       ///< rows by length, longest first (row swizzle, paper V-C)
-  const std::int32_t* value_positions = nullptr; ///< transposed: where each nonzero's value lies in the CSR order of A
-  const Strip* strips = nullptr;                 ///< every nonzero once, in CSR order
-  std::int64_t strip_count = 0;                  ///< padding included
+  const void* row_offsets = nullptr;              ///< rows + 1: int32, or int64 where there are 2^31 nonzeros and more
+  const void* column_indices = nullptr;           ///< u16 or i32, as needed
+  const std::int32_t* row_order = nullptr;        ///< rows by length, longest first (row swizzle, paper V-C)
+  const std::int32_t* value_positions = nullptr;  ///< transposed: where each nonzero's value lies in the CSR order of A
+  const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
+  std::int64_t strip_count = 0;                   ///< padding included
 };
 
 class Family {
