@@ -14,11 +14,11 @@
 #include "bench/harness/techniques.hpp"
 #include "context_state.hpp"
 #include "ops/spmm/problem.hpp"
-#include "plan/kernels.hpp"
-#include "plan/spmm_plan_state.hpp"
-#include "plan/spmm_subject.hpp"
+#include "plan/plan_state.hpp"
+#include "plan/race_subject.hpp"
 #include "sparse/read.hpp"
 #include "tune/compile_ahead.hpp"
+#include "tune/spmm_case.hpp"
 
 namespace vostok::bench {
 namespace {
@@ -58,7 +58,6 @@ class Ablation {
         problems_(read_problems(options)),
         context_(open_context(options)),
         session_(context_.state()->session),
-        kernels_(session_),
         record_("ablation", options, context_),
         effects_(row_tile_techniques().size()) {
     print_device(context_.device());
@@ -97,13 +96,14 @@ class Ablation {
     const SpmmPlan plan =
         context_.plan(Spmm{.n = problem.n}, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed});
     if (plan.family() != "row_tile") fail(ErrorCode::unsupported, "cannot ablate: the plan is of the family \"{}\"", plan.family());
-    record_.note_template(plan.state()->choices.back().decision->request.header);
-    const ops::SpmmQuery query{.problem = ops::resolve(plan.problem(), problem.n),
-                               .statistics = topology.statistics(),
-                               .n = {problem.n, problem.n},
-                               .device = &session_->device()};
+    const plan::Choice& choice = plan.state()->choices.back();
+    for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
+    const auto& query = static_cast<const ops::SpmmQuery&>(*choice.query);
     std::vector<Variation> variations = list_variations(query, plan.config());
-    plan::SpmmSubject subject(*session_, kernels_, query, *topology.state(), options_.seed);
+    const plan::Task task{.query = choice.query, .topology = topology, .make_case = [&] {
+                            return std::make_unique<tune::SpmmCase>(session_->device(), query.problem, topology.state()->host_copy(), options_.seed);
+                          }};
+    plan::RaceSubject subject(*session_, task, {variations.front().candidate});
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
     if (!timings.front().timing)
@@ -113,7 +113,7 @@ class Ablation {
 
   /// The whole first.
   std::vector<Variation> list_variations(const ops::SpmmQuery& query, const FieldMap& config) const {
-    const ops::SpmmFamily* family = ops::find_spmm_family("row_tile");
+    const ops::Family* family = ops::find_family("spmm", "row_tile");
     std::vector<Variation> variations = {{.candidate = {.family = "row_tile", .config = config, .is_default = true}}};
     for (const Technique& technique : row_tile_techniques()) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
@@ -130,7 +130,7 @@ class Ablation {
   }
 
   /// Compiles on all cores, then verifies.
-  void prepare(plan::SpmmSubject& subject, std::vector<Variation>& variations) const {
+  void prepare(plan::RaceSubject& subject, std::vector<Variation>& variations) const {
     std::vector<tune::Candidate> candidates;
     std::vector<std::size_t> order;
     for (const Variation& variation : variations) {
@@ -242,7 +242,6 @@ class Ablation {
   std::vector<Problem> problems_;
   Context context_;
   std::shared_ptr<plan::Session> session_;
-  plan::Kernels kernels_;
   RunRecord record_;
   std::vector<Effect> effects_;  ///< by technique
   std::size_t failures_ = 0;

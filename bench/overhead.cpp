@@ -79,10 +79,10 @@ class Overhead {
     const Topology topology = context_.topology(matrix.view());
     const SpmmPlan plan = context_.plan(Spmm{.n = size.n}, topology);
     tune::SpmmCase operands(device(), plan.problem(), matrix, seed);
-    const SpmmArguments arguments = operands.arguments();
+    const SpmmArguments arguments = operands.call();
     const tune::Check check = operands.verify([&](Stream stream) { plan.execute(stream, arguments); });
     if (!check.wrong.empty()) fail(ErrorCode::internal, "cannot measure a wrong product: {}", check.wrong);
-    record_.note_template(plan.state()->choices.back().decision->request.header);
+    record_.note_template(plan.state()->choices.back().launches.front().request().header);
 
     const Stream stream = device().own_stream();
     std::vector<HostCall> calls;

@@ -15,7 +15,7 @@
 #include "bench/harness/side_by_side.hpp"
 #include "bench/peers/peer.hpp"
 #include "context_state.hpp"
-#include "plan/spmm_plan_state.hpp"
+#include "plan/plan_state.hpp"
 #include "sparse/read.hpp"
 #include "tune/spmm_case.hpp"
 
@@ -159,7 +159,7 @@ class SpmmBench {
   /// Ours first, then every way of every peer. Operands, memory and streams are the same for all.
   std::vector<Measured> measure(const Loaded& loaded, tune::SpmmCase& operands) {
     const Workspace workspace = loaded.plan.make_workspace();
-    SpmmArguments arguments = operands.arguments();
+    SpmmArguments arguments = operands.call();
     arguments.workspace = workspace;
     std::vector<PeerRun> runs = {{.variant = "row_tile", .enqueue = [&](Stream stream) { loaded.plan.execute(stream, arguments); }}};
     runs.front().variant = loaded.plan.family();
@@ -194,11 +194,11 @@ class SpmmBench {
   }
 
   static PeerOperands peer_operands(const Loaded& loaded, const SpmmArguments& arguments) {
-    const ops::TopologyPointers pointers = loaded.topology.state()->pointers(false);
+    const ops::TopologyPointers pointers = loaded.topology.state()->pointers({});
     return {.matrix = &loaded.matrix,
             .n = loaded.problem.n,
-            .row_offsets = pointers.row_offsets,
-            .column_indices = pointers.column_indices,
+            .row_offsets = static_cast<const std::int32_t*>(pointers.row_offsets),
+            .column_indices = static_cast<const std::int32_t*>(pointers.column_indices),
             .values = static_cast<const float*>(arguments.values),
             .dense = static_cast<const float*>(arguments.dense),
             .output = static_cast<float*>(arguments.output)};
@@ -241,7 +241,8 @@ class SpmmBench {
     ours["gflops"] = all.front().counts() ? number(operands.flops() / all.front().timed.timing->median_us / 1000) : Json(nullptr);
     ours["plan_ms"] = number(loaded.plan_ms);
     ours["kernels_compiled"] = loaded.compiled;
-    for (const SpmmPlanState::Choice& choice : loaded.plan.state()->choices) record_.note_template(choice.decision->request.header);
+    for (const plan::Choice& choice : loaded.plan.state()->choices)
+      for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
 
     Json peers = Json::array();
     for (std::size_t i = 1; i < all.size(); ++i) {

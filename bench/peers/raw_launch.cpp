@@ -7,12 +7,13 @@ namespace vostok::bench {
 
 RawLaunch::RawLaunch(const device::cuda::Driver& driver, const SpmmPlan& plan, const SpmmArguments& arguments, Stream stream) : driver_(driver) {
   if (plan.state()->choices.empty()) fail(ErrorCode::invalid_argument, "cannot launch a plan's kernel: the plan has none");
-  const ops::SpmmLaunch& launch = plan.state()->choices.back().launch;
-  const device::Dim3 grid = launch.bind(launch, arguments, plan.problem().n, arguments_.data());
-  const device::LaunchShape& shape = launch.shape;
-  config_ = {.grid_x = grid.x,
-             .grid_y = grid.y,
-             .grid_z = grid.z,
+  const ops::Launch& launch = plan.state()->choices.back().launches.front();
+  SpmmArguments call = arguments;
+  call.n = plan.problem().n;
+  const device::LaunchShape shape = launch.bind(&call, arguments_.data());
+  config_ = {.grid_x = shape.grid.x,
+             .grid_y = shape.grid.y,
+             .grid_z = shape.grid.z,
              .block_x = shape.block.x,
              .block_y = shape.block.y,
              .block_z = shape.block.z,
@@ -20,7 +21,7 @@ RawLaunch::RawLaunch(const device::cuda::Driver& driver, const SpmmPlan& plan, c
              .stream = stream,
              .attributes = nullptr,
              .attribute_count = 0};
-  function_ = static_cast<const device::cuda::CudaKernel&>(*launch.kernel).function();
+  function_ = static_cast<const device::cuda::CudaKernel&>(*launch.kernel()).function();
 }
 
 }  // namespace vostok::bench

@@ -6,7 +6,7 @@
 #include <vostok/plan.hpp>
 
 #include "device/cuda/driver_library.hpp"
-#include "plan/spmm_plan_state.hpp"
+#include "plan/plan_state.hpp"
 
 namespace vostok::bench {
 

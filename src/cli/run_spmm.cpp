@@ -102,7 +102,7 @@ SpmmReport make_report(const RunOptions& options, ProgressLine& progress) {
 
   tune::SpmmCase operands(device, problem, matrix, options.plan.seed, report.scale);
   const Workspace workspace = plan.make_workspace();
-  SpmmArguments arguments = operands.arguments();
+  SpmmArguments arguments = operands.call();
   arguments.workspace = workspace;
   const auto enqueue = [&](Stream stream) { plan.execute(stream, arguments); };
   report.flops = operands.flops();

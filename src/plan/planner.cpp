@@ -49,8 +49,8 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   return choice;
 }
 
-Choice Planner::choose(const Subject& subject, const PlanOptions& options) const {
-  return make_choice(subject.query, decide(subject, options), subject.topology);
+Choice Planner::choose(const Task& task, const PlanOptions& options) const {
+  return make_choice(task.query, decide(task, options), task.topology);
 }
 
 std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
@@ -65,20 +65,20 @@ std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const o
   return make_choice(std::move(query), old.decision, topology);
 }
 
-std::shared_ptr<const Decision> Planner::decide(const Subject& subject, const PlanOptions& options) const {
+std::shared_ptr<const Decision> Planner::decide(const Task& task, const PlanOptions& options) const {
   bool made = false;
-  auto decision = memo_.get(memo_key(*subject.query, options.effort), [&] {
+  auto decision = memo_.get(memo_key(*task.query, options.effort), [&] {
     made = true;
-    return decide_once(subject, options);
+    return decide_once(task, options);
   });
   if (!made) ++session_->counters().memo_hits;
   // A fresh measurement replaces what `cached` plans decided without it.
-  if (made && options.effort >= Effort::quick) memo_.erase(memo_key(*subject.query, Effort::cached));
+  if (made && options.effort >= Effort::quick) memo_.erase(memo_key(*task.query, Effort::cached));
   return decision;
 }
 
-Decision Planner::decide_once(const Subject& subject, const PlanOptions& options) const {
-  const ops::Query& query = *subject.query;
+Decision Planner::decide_once(const Task& task, const PlanOptions& options) const {
+  const ops::Query& query = *task.query;
   switch (options.effort) {
     case Effort::heuristic: return heuristic(query, "asked for by effort heuristic");
     case Effort::cached: {
@@ -88,7 +88,7 @@ Decision Planner::decide_once(const Subject& subject, const PlanOptions& options
     case Effort::quick:
     case Effort::full: {
       if (auto found = stored(query, options.effort)) return *std::move(found);
-      return tuned(subject, options);
+      return tuned(task, options);
     }
   }
   fail(ErrorCode::invalid_argument, "cannot plan: effort = {} is no enumerator", static_cast<int>(options.effort));

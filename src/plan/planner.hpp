@@ -13,8 +13,8 @@
 
 namespace vostok::plan {
 
-/// What the planner asks of an operation to plan one query with it.
-struct Subject {
+/// One query to plan, and what of its operation the planner needs for that.
+struct Task {
   std::shared_ptr<const ops::Query> query;
   Topology topology;                                     ///< empty for operations without one
   std::function<std::unique_ptr<tune::Case>()> make_case;  ///< operands of the query's sizes, for the tuner
@@ -30,7 +30,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   void require_usable(const Topology& topology, Stream stream, const std::string& what) const;
 
   /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, out_of_memory.
-  Choice choose(const Subject& subject, const PlanOptions& options) const;
+  Choice choose(const Task& task, const PlanOptions& options) const;
 
   /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
@@ -39,12 +39,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
  private:
   Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
-  std::shared_ptr<const Decision> decide(const Subject& subject, const PlanOptions& options) const;
-  Decision decide_once(const Subject& subject, const PlanOptions& options) const;
+  std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;
+  Decision decide_once(const Task& task, const PlanOptions& options) const;
   std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
   Decision heuristic(const ops::Query& query, std::string note) const;
-  Decision tuned(const Subject& subject, const PlanOptions& options) const;
+  Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const ops::Query& query, Decision decision) const;
 
   std::shared_ptr<Session> session_;

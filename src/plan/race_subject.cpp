@@ -18,16 +18,16 @@ std::int64_t largest_workspace(const ops::Query& query, const std::vector<tune::
 
 }  // namespace
 
-RaceSubject::RaceSubject(Session& session, const Subject& subject, const std::vector<tune::Candidate>& candidates)
-    : session_(session), subject_(subject), case_(subject.make_case()), workspace_(session.device(), largest_workspace(*subject.query, candidates)) {
+RaceSubject::RaceSubject(Session& session, const Task& task, const std::vector<tune::Candidate>& candidates)
+    : session_(session), task_(task), case_(task.make_case()), workspace_(session.device(), largest_workspace(*task.query, candidates)) {
   case_->set_workspace(workspace_.data());
 }
 
 tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
-  const ops::Query& query = *subject_.query;
+  const ops::Query& query = *task_.query;
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
   ops::TopologyPointers pointers;
-  if (subject_.topology) pointers = subject_.topology.state()->pointers(family.needs(query, candidate.config));
+  if (task_.topology) pointers = task_.topology.state()->pointers(family.needs(query, candidate.config));
   auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, candidate.config, pointers));
   const auto kernels = ready_kernels(session_.kernels(), *launches);
   tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.is_default ? std::string() : screen(kernels, *launches)};

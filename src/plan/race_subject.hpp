@@ -14,7 +14,7 @@ namespace vostok::plan {
 class RaceSubject : public tune::Subject {
  public:
   /// Makes the operands, and a workspace that serves every candidate. Errors: out_of_memory.
-  RaceSubject(Session& session, const Subject& subject, const std::vector<tune::Candidate>& candidates);
+  RaceSubject(Session& session, const Task& task, const std::vector<tune::Candidate>& candidates);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
 
@@ -22,7 +22,7 @@ class RaceSubject : public tune::Subject {
   std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const;
 
   Session& session_;
-  const Subject& subject_;
+  const Task& task_;
   std::unique_ptr<tune::Case> case_;
   device::Buffer workspace_;
 };

@@ -41,8 +41,8 @@ std::optional<double> default_median(const std::vector<tune::Candidate>& candida
 
 }  // namespace
 
-Decision Planner::tuned(const Subject& subject, const PlanOptions& options) const {
-  const ops::Query& query = *subject.query;
+Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
+  const ops::Query& query = *task.query;
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
   const std::int64_t most_workspace = session_->max_workspace_bytes();
@@ -51,7 +51,7 @@ Decision Planner::tuned(const Subject& subject, const PlanOptions& options) cons
 
   std::unique_ptr<RaceSubject> racing;
   try {
-    racing = std::make_unique<RaceSubject>(*session_, subject, candidates);
+    racing = std::make_unique<RaceSubject>(*session_, task, candidates);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
     return heuristic(query, fmt::format("not tuned: {}", error.what()));

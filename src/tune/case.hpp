@@ -30,4 +30,16 @@ class Case {
   virtual Check verify(const std::function<void(Stream)>& enqueue) = 0;
 };
 
+/// A case whose arguments have a type.
+template <class Call>
+class CaseOf : public Case {
+ public:
+  const void* arguments() const final { return &arguments_; }
+  const Call& call() const { return arguments_; }
+  void set_workspace(void* workspace) final { arguments_.workspace = workspace; }
+
+ protected:
+  Call arguments_ = {};
+};
+
 }  // namespace vostok::tune

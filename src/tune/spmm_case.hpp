@@ -13,16 +13,13 @@
 
 namespace vostok::tune {
 
-class SpmmCase final : public Case {
+class SpmmCase final : public CaseOf<SpmmArguments> {
  public:
   /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set.
   /// The matrix's own values are used where it has them. `host_scale` is passed where the
   /// epilogue's scale is `host`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
-  const SpmmArguments& operands() const { return arguments_; }
-  const void* arguments() const override { return &arguments_; }
-  void set_workspace(void* workspace) override { arguments_.workspace = workspace; }
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
@@ -45,7 +42,6 @@ class SpmmCase final : public Case {
   device::Buffer device_dense_;
   device::Buffer device_bias_;
   device::Buffer device_output_;  ///< with a guard band before and behind
-  SpmmArguments arguments_;
 };
 
 /// `count` floats uniform in [-1, 1), element i a function of (seed, i) only; filled on all cores.

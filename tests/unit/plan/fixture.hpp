@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "error_code.hpp"
-#include "plan/spmm_planner.hpp"
+#include "plan/planner.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
 

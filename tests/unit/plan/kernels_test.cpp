@@ -13,7 +13,8 @@ const codegen::KernelRequest request{.family = "row_tile", .header = "spmm/row_t
 
 TEST_CASE("a kernel is compiled once and then comes from memory") {
   test::Fixture fixture;
-  plan::Kernels kernels(fixture.session());
+  const auto session = fixture.session();
+  plan::Kernels& kernels = session->kernels();
   const auto first = kernels.get(request, 0);
   CHECK(kernels.get(request, 0) == first);
   CHECK(fixture.device->fake_compiler.compiles == 1);
@@ -23,15 +24,16 @@ TEST_CASE("a kernel is compiled once and then comes from memory") {
 
 TEST_CASE("a second session finds the kernel in the code store") {
   test::Fixture fixture;
-  plan::Kernels(fixture.session()).get(request, 0);
-  plan::Kernels(fixture.session()).get(request, 0);
+  fixture.session()->kernels().get(request, 0);
+  fixture.session()->kernels().get(request, 0);
   CHECK(fixture.device->fake_compiler.compiles == 1);
   CHECK(fixture.counters->code_hits == 1);
 }
 
 TEST_CASE("many threads that want one kernel compile it once") {
   test::Fixture fixture;
-  plan::Kernels kernels(fixture.session());
+  const auto session = fixture.session();
+  plan::Kernels& kernels = session->kernels();
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; ++i) threads.emplace_back([&] { kernels.get(request, 0); });
@@ -45,7 +47,8 @@ TEST_CASE("a failed compile is not remembered") {
   fixture.device->fake_compiler.on_compile = [&](const device::Source&) {
     if (broken) fail(ErrorCode::compile_failed, "cannot compile: broken");
   };
-  plan::Kernels kernels(fixture.session());
+  const auto session = fixture.session();
+  plan::Kernels& kernels = session->kernels();
   CHECK(code_of([&] { kernels.get(request, 0); }) == ErrorCode::compile_failed);
   broken = false;
   CHECK(kernels.get(request, 0)->code_digest.size() == 64);
@@ -53,12 +56,12 @@ TEST_CASE("a failed compile is not remembered") {
 
 TEST_CASE("a stored kernel that the driver refuses is dropped and compiled again, once") {
   test::Fixture fixture;
-  plan::Kernels(fixture.session()).get(request, 0);
+  fixture.session()->kernels().get(request, 0);
   int loads = 0;
   fixture.device->on_load = [&](const device::Image&) {
     if (++loads == 1) fail(ErrorCode::device_failure, "cannot load kernel: invalid image");
   };
-  plan::Kernels(fixture.session()).get(request, 0);
+  fixture.session()->kernels().get(request, 0);
   CHECK(fixture.device->fake_compiler.compiles == 2);
   REQUIRE(fixture.log.size() == 1);
   CHECK(fixture.log.front().find("refused by the driver") != std::string::npos);
@@ -66,7 +69,8 @@ TEST_CASE("a stored kernel that the driver refuses is dropped and compiled again
 
 TEST_CASE("where compiling is forbidden a missing kernel is named") {
   test::Fixture fixture;
-  plan::Kernels kernels(fixture.session(Options{.compile = CompilePolicy::never}));
+  const auto session = fixture.session(Options{.compile = CompilePolicy::never});
+  plan::Kernels& kernels = session->kernels();
   std::string message;
   CHECK(code_of([&] { kernels.get(request, 0); }, &message) == ErrorCode::missing_kernel);
   CHECK(message.find(request.expression) != std::string::npos);

@@ -1,4 +1,4 @@
-#include "plan/spmm_planner.hpp"
+#include "plan/make_plan.hpp"
 
 #include "plan/features.hpp"
 #include "unit/plan/fixture.hpp"
@@ -16,10 +16,10 @@ plan::WinnerMatch match_of(const FieldMap& config, double distance = 0, Provenan
 struct Planning {
   Fixture fixture;
   std::shared_ptr<plan::Session> session = fixture.session();
-  std::shared_ptr<plan::SpmmPlanner> planner = std::make_shared<plan::SpmmPlanner>(session);
+  std::shared_ptr<plan::Planner> planner = std::make_shared<plan::Planner>(session);
   Topology topology = Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
 
-  SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) { return SpmmPlan(planner->plan(problem, topology, options)); }
+  SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) { return SpmmPlan(make_plan(*planner, problem, topology, options)); }
   FieldMap default_config() { return plan(Spmm{.n = 64}, {.effort = Effort::heuristic}).config(); }
 };
 
@@ -93,8 +93,8 @@ TEST_CASE("a plan for several n decides each and executes the one that serves") 
   Planning planning;
   const SpmmPlan plan = planning.plan(Spmm{.n_values = {8, 64}});
   CHECK(plan.state()->choices.size() == 4);
-  CHECK(plan.state()->choice_for(8).n == ops::SizeRange{4, 8, 4});
-  CHECK(plan.state()->choice_for(9).n == ops::SizeRange{9, 64});
+  CHECK(plan.state()->choice_for(8).query->n == ops::SizeRange{4, 8, 4});
+  CHECK(plan.state()->choice_for(9).query->n == ops::SizeRange{9, 64});
   CHECK(plan.config() == plan.state()->choice_for(64).decision->config);
   CHECK(plan.config().at("dense_vector") == "4");
   alignas(16) float memory[4] = {};
@@ -109,8 +109,8 @@ TEST_CASE("device memory goes with the last handle") {
     Topology topology = Fixture::topology(session, sparse::uniform(16, 16, 0.5, 1));
     CHECK(topology.device_bytes() > 0);
     CHECK(fixture.device->allocations_alive >= 2);
-    const auto planner = std::make_shared<plan::SpmmPlanner>(session);
-    const SpmmPlan plan(planner->plan(Spmm{.n = 4}, topology, {}));
+    const auto planner = std::make_shared<plan::Planner>(session);
+    const SpmmPlan plan(make_plan(*planner, Spmm{.n = 4}, topology, {}));
     topology = Topology();
     CHECK(fixture.device->allocations_alive >= 2);
   }
