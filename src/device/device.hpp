@@ -133,6 +133,8 @@ class Device {
   virtual bool is_device_pointer(const void* pointer) const = 0;
   virtual bool is_capturing(Stream stream) const = 0;
   virtual void synchronize(Stream stream) const = 0;
+  /// What is queued from now on on the own stream runs behind the work queued so far on `after`; nullptr waits for nothing.
+  virtual void wait_for(Stream after) const = 0;
   /// The library's own non-blocking stream.
   virtual Stream own_stream() const = 0;
 

@@ -69,17 +69,22 @@ void CudaDevice::fill(Stream stream, void* memory, int value, std::int64_t bytes
 }
 
 /// Makes the own stream wait for the work queued so far on `after`. A captured stream has queued nothing.
-void CudaDevice::wait_for(Stream after) const {
+void CudaDevice::queue_wait(Stream after) const {
   if (after == nullptr || cuda::is_capturing(driver(), after)) return;
   const OwnedEvent event(*context_, event_disable_timing);
   driver().require("record an event on the given stream", driver().cuEventRecord, event.get(), after);
   driver().require("wait for the given stream", driver().cuStreamWaitEvent, own_stream(), event.get(), 0U);
 }
 
+void CudaDevice::wait_for(Stream after) const {
+  const LibraryScope scope(*context_);
+  queue_wait(after);
+}
+
 void CudaDevice::copy_to_device(void* destination, const void* source, std::int64_t bytes, Stream after) {
   if (bytes == 0) return;
   const LibraryScope scope(*context_);
-  wait_for(after);
+  queue_wait(after);
   driver().require("copy to the device", driver().cuMemcpyHtoDAsync_v2, address(destination), source, static_cast<std::size_t>(bytes), own_stream());
   driver().require("copy to the device", driver().cuStreamSynchronize, own_stream());
 }
@@ -87,7 +92,7 @@ void CudaDevice::copy_to_device(void* destination, const void* source, std::int6
 void CudaDevice::copy_to_host(void* destination, const void* source, std::int64_t bytes, Stream after) {
   if (bytes == 0) return;
   const LibraryScope scope(*context_);
-  wait_for(after);
+  queue_wait(after);
   driver().require("copy to the host", driver().cuMemcpyDtoHAsync_v2, destination, address(source), static_cast<std::size_t>(bytes), own_stream());
   driver().require("copy to the host", driver().cuStreamSynchronize, own_stream());
 }

@@ -40,6 +40,7 @@ class CudaDevice : public Device {
   bool is_device_pointer(const void* pointer) const override;
   bool is_capturing(Stream stream) const override;
   void synchronize(Stream stream) const override;
+  void wait_for(Stream after) const override;
   Stream own_stream() const override { return own_stream_->get(); }
 
   int occupancy(const Kernel& kernel, int threads, std::int64_t shared_bytes) const override;
@@ -48,7 +49,7 @@ class CudaDevice : public Device {
 
  private:
   const Driver& driver() const { return context_->driver(); }
-  void wait_for(Stream after) const;
+  void queue_wait(Stream after) const;
 
   std::shared_ptr<const CudaContext> context_;
   DeviceProperties properties_;

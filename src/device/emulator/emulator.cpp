@@ -128,6 +128,7 @@ class Emulator final : public Device {
   bool is_device_pointer(const void* pointer) const override { return memory_.contains(pointer); }
   bool is_capturing(Stream stream) const override { return recorder_.is_recording(stream); }
   void synchronize(Stream) const override {}
+  void wait_for(Stream) const override {}
   Stream own_stream() const override { return nullptr; }
 
   int occupancy(const Kernel&, int threads, std::int64_t shared_bytes) const override {

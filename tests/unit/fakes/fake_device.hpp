@@ -94,6 +94,7 @@ class FakeDevice : public device::Device {
   bool is_device_pointer(const void*) const override { return false; }
   bool is_capturing(Stream) const override { return capturing; }
   void synchronize(Stream) const override {}
+  void wait_for(Stream) const override {}
   Stream own_stream() const override { return nullptr; }
   int occupancy(const device::Kernel&, int, std::int64_t) const override { return 1; }
 
