@@ -20,6 +20,7 @@ struct AttentionArguments {
 /// The mask [m, k] is the topology: query i attends to the keys of row i. A query without keys gets zeros.
 struct SparseAttention {
   using Arguments = AttentionArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t n = 0;           ///< size of a query and of a key
   std::int64_t value_size = 0;  ///< 0: n
@@ -59,6 +60,7 @@ struct AttentionBackwardArguments {
 /// The gradients of SparseAttention by its three inputs.
 struct SparseAttentionBackward {
   using Arguments = AttentionBackwardArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   SparseAttention forward = {};  ///< the problem whose gradient this is, `saved` included
 

@@ -29,6 +29,7 @@ struct DepthwiseArguments {
 /// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and ReLU fused.
 struct DepthwiseConvolution {
   using Arguments = DepthwiseArguments;
+  static constexpr bool masked = false;  ///< planned without a topology
 
   std::int64_t batch = 1;
   std::int64_t channels = 0;
@@ -58,6 +59,7 @@ struct BiasActivationArguments {
 /// y = activation(x + bias) for dense [rows, columns] matrices: what a dense baseline needs behind its product.
 struct BiasActivation {
   using Arguments = BiasActivationArguments;
+  static constexpr bool masked = false;  ///< planned without a topology
 
   std::int64_t batch = 1;
   std::int64_t rows = 0;
@@ -79,6 +81,7 @@ struct Im2colArguments {
 /// Image patches as the columns of a matrix, so that a convolution is a product (rows ordered channel, filter row, filter column).
 struct Im2col {
   using Arguments = Im2colArguments;
+  static constexpr bool masked = false;  ///< planned without a topology
 
   std::int64_t batch = 1;
   std::int64_t channels = 0;

@@ -51,6 +51,7 @@ struct Explanation {
   std::optional<double> median_us = {};             ///< as measured when it was tuned
   std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
   std::vector<Trial> trials = {};                   ///< everything known about this problem here, best first
+  std::vector<Explanation> steps = {};              ///< of a composed plan (attention): one for each step
 
   std::string text() const;  ///< a readable report, several lines
 };
@@ -77,7 +78,8 @@ class AnyPlan {
   /// Device memory for one concurrent execute; an empty handle where workspace_bytes() is 0.
   Workspace make_workspace() const;
 
-  Provenance provenance() const;  ///< with several choices (several n, several steps): of the last
+  /// With several n: of the choice for the largest. Of a composed plan (attention): of its last step; explain() has all.
+  Provenance provenance() const;
   std::string family() const;
   FieldMap config() const;
   Explanation explain() const;
@@ -109,10 +111,25 @@ class Plan : public AnyPlan {
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same
   /// bucket: no look-up, no compile. Otherwise plans anew with the effort this plan was made with.
   Plan rebind(const Topology& topology) const
-    requires requires(const Problem& problem) { problem.deterministic; };
+    requires Problem::masked;
+
+  /// Bytes that a forward pass leaves in `.saved` for its backward pass.
+  std::int64_t saved_bytes() const
+    requires requires(const Problem& problem) { problem.saved; };
 
   const Problem& problem() const;
 };
+
+// Defined in the library.
+extern template class Plan<Spmm>;
+extern template class Plan<Sddmm>;
+extern template class Plan<Softmax>;
+extern template class Plan<SoftmaxBackward>;
+extern template class Plan<SparseAttention>;
+extern template class Plan<SparseAttentionBackward>;
+extern template class Plan<DepthwiseConvolution>;
+extern template class Plan<BiasActivation>;
+extern template class Plan<Im2col>;
 
 using SpmmPlan = Plan<Spmm>;
 using SddmmPlan = Plan<Sddmm>;

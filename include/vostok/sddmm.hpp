@@ -23,6 +23,7 @@ struct SddmmArguments {
 /// come from the topology; n is the inner size. Only the mask's elements are computed and stored.
 struct Sddmm {
   using Arguments = SddmmArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t n = 0;  ///< inner size; 0 is legal: every product is 0
   std::int64_t batch = 1;

@@ -22,6 +22,7 @@ struct SoftmaxArguments {
 /// -infinity gives zeros (and statistics of -infinity); a NaN or +infinity makes its whole row NaN.
 struct Softmax {
   using Arguments = SoftmaxArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t batch = 1;
   Dtype element = Dtype::f32;                  ///< of x
@@ -48,6 +49,7 @@ struct SoftmaxBackwardArguments {
 /// dx = scale * y * (dy - sum over the row of y * dy).
 struct SoftmaxBackward {
   using Arguments = SoftmaxBackwardArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t batch = 1;
   Dtype element = Dtype::f32;                  ///< of y and dy

@@ -38,6 +38,7 @@ struct SpmmArguments {
 /// A value that this version does not support is refused with ErrorCode::unsupported, never ignored.
 struct Spmm {
   using Arguments = SpmmArguments;
+  static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t n = 0;                          ///< columns of B and C; 0 is legal. Ignored if n_values is set
   std::vector<std::int64_t> n_values = {};     ///< plan for every 1 <= n <= max; `execute` then takes `.n`

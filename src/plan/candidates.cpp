@@ -11,7 +11,8 @@ namespace vostok::plan {
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
   if (auto reason = family.forbidden(query, config)) return reason;
   const std::int64_t bytes = family.workspace_bytes(query, config);
-  if (bytes > max_workspace_bytes) return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes, max_workspace_bytes);
+  if (bytes > max_workspace_bytes)
+    return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes, max_workspace_bytes);
   return std::nullopt;
 }
 

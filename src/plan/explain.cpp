@@ -57,6 +57,11 @@ Explanation Planner::explain(const Choice& choice) const {
 }  // namespace plan
 
 std::string Explanation::text() const {
+  if (!steps.empty()) {
+    std::string text;
+    for (const Explanation& step : steps) text += step.text();
+    return text;
+  }
   std::string text = fmt::format("{} {}\n  from: {}{}{}\n", family, to_text(config), name(provenance), note.empty() ? "" : ", ", note);
   if (median_us) text += fmt::format("  median when tuned: {:.2f} us\n", *median_us);
   if (speedup_over_default) text += fmt::format("  over the default config: {:.2f}x\n", *speedup_over_default);

@@ -40,11 +40,11 @@ device::Image Kernels::compile(const codegen::KernelRequest& request, const std:
   session_.counters().compile_us += std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
   ++session_.counters().kernels_compiled;
   session_.code().put({.key = key,
-                        .family = request.family,
-                        .expression = request.expression,
-                        .architecture = device.architecture(),
-                        .compiler = device.compiler().identity()},
-                       image);
+                       .family = request.family,
+                       .expression = request.expression,
+                       .architecture = device.architecture(),
+                       .compiler = device.compiler().identity()},
+                      image);
   return image;
 }
 

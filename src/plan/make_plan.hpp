@@ -1,4 +1,4 @@
-// From a problem to the state of its plan: what Context::plan calls.
+// From a problem to the state of its plan: what Context::plan calls. Each is defined in the operation's own file.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,23 @@
 
 namespace vostok::plan {
 
-/// Defined for each problem in the operation's own file.
-std::shared_ptr<const PlanState> make_plan(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options);
+using PlanStatePointer = std::shared_ptr<const PlanState>;
+
+PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const Sddmm& problem, const Topology& topology, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const Softmax& problem, const Topology& topology, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const SoftmaxBackward& problem, const Topology& topology, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const SparseAttention& problem, const Topology& mask, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const SparseAttentionBackward& problem, const Topology& mask, const PlanOptions& options);
+
+PlanStatePointer make_plan(const Planner& planner, const DepthwiseConvolution& problem, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const BiasActivation& problem, const PlanOptions& options);
+PlanStatePointer make_plan(const Planner& planner, const Im2col& problem, const PlanOptions& options);
+
+/// A step of a composed plan for another mask: its problem is the old one but for strides that follow the mask.
+PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology);
+PlanStatePointer rebind_plan(const PlanState& old, const Sddmm& problem, const Topology& topology);
+PlanStatePointer rebind_plan(const PlanState& old, const Softmax& problem, const Topology& topology);
+PlanStatePointer rebind_plan(const PlanState& old, const SoftmaxBackward& problem, const Topology& topology);
 
 }  // namespace vostok::plan

@@ -9,10 +9,17 @@ void fail_misaligned(const char* object, const Operand* operands, std::size_t co
     const auto address = reinterpret_cast<std::uintptr_t>(operands[i].pointer);
     if (!operands[i].aligned || address % static_cast<std::uintptr_t>(alignment) == 0) continue;
     const std::uintptr_t actual = address & (~address + 1);
-    fail(ErrorCode::misaligned_pointer, "cannot execute {}: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}",
-         object, operands[i].name, operands[i].pointer, actual, alignment, actual);
+    fail(ErrorCode::misaligned_pointer,
+         "cannot execute {}: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}", object, operands[i].name,
+         operands[i].pointer, actual, alignment, actual);
   }
   fail(ErrorCode::internal, "cannot execute {}: an alignment check contradicts itself", object);
+}
+
+void require_same_shape(const char* object, const Topology& old, const Topology& topology) {
+  if (topology.rows() != old.rows() || topology.cols() != old.cols())
+    fail(ErrorCode::invalid_argument, "cannot rebind {}: the plan is for {}x{}, and the topology is {}x{}", object, old.rows(), old.cols(),
+         topology.rows(), topology.cols());
 }
 
 void fail_workspace(const char* object, const void* workspace, std::int64_t bytes) {

@@ -40,6 +40,12 @@ struct Operation;
 [[noreturn]] void fail_misaligned(const char* object, const Operand* operands, std::size_t count, int alignment);
 /// The workspace is missing or not aligned to 256 bytes.
 [[noreturn]] void fail_workspace(const char* object, const void* workspace, std::int64_t bytes);
+/// invalid_argument unless the new topology of a rebind has the old one's shape.
+void require_same_shape(const char* object, const Topology& old, const Topology& topology);
+
+inline void require_workspace(const char* object, const void* workspace, std::int64_t bytes) {
+  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)) fail_workspace(object, workspace, bytes);
+}
 
 template <std::size_t count>
 void require_operands(const char* object, const std::array<Operand, count>& operands, int alignment) {
@@ -52,9 +58,9 @@ void require_operands(const char* object, const std::array<Operand, count>& oper
 }
 
 /// A state without choices.
-template <class Problem>
-std::shared_ptr<PlanStateOf<Problem>> empty_state(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
-  auto state = std::make_shared<PlanStateOf<Problem>>();
+template <class State, class Problem>
+std::shared_ptr<State> empty_state(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+  auto state = std::make_shared<State>();
   state->planner = planner.shared_from_this();
   state->session = planner.session();
   state->topology = topology;
@@ -76,12 +82,13 @@ TopologyStatistics statistics_for(const Problem& problem, const Topology& topolo
 
 /// Context::plan behind its checks of handles.
 template <class Problem>
-std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem, const Topology& topology,
+                                                const PlanOptions& options) {
   using Op = Operation<Problem>;
   device::Device& device = planner.session()->device();
   Op::validate(problem, topology ? topology.statistics() : TopologyStatistics{});
   const TopologyStatistics statistics = statistics_for(problem, topology);
-  auto state = empty_state(planner, problem, topology, options);
+  auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, options);
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
     const auto query = Op::query(problem, statistics, n, &device);
     const auto make_case = [&, query] {
@@ -99,21 +106,19 @@ std::shared_ptr<const PlanState> plan_masked(const Planner& planner, const Probl
   return plan_operation(planner, problem, topology, options);
 }
 
-/// Plan::rebind behind its checks of handles.
+/// A plan for another mask of the same shape, and for a problem that is the old one but for strides that follow the mask.
 template <class Problem>
-std::shared_ptr<const PlanState> rebind_operation(const PlanStateOf<Problem>& old, const Topology& topology) {
+std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Problem& problem, const Topology& topology) {
   using Op = Operation<Problem>;
   const Planner& planner = *old.planner;
-  if (topology.rows() != old.topology.rows() || topology.cols() != old.topology.cols())
-    fail(ErrorCode::invalid_argument, "cannot rebind {}: the plan is for {}x{}, and the topology is {}x{}", Op::object, old.topology.rows(),
-         old.topology.cols(), topology.rows(), topology.cols());
-  const auto anew = [&] { return plan_operation(planner, old.problem, topology, old.options); };
-  const TopologyStatistics statistics = statistics_for(old.problem, topology);
-  if (feature_bucket(statistics) != feature_bucket(statistics_for(old.problem, old.topology))) return anew();
+  const auto anew = [&] { return plan_operation(planner, problem, topology, old.options); };
+  const TopologyStatistics statistics = statistics_for(problem, topology);
+  if (feature_bucket(statistics) != feature_bucket(statistics_for(problem, old.topology))) return anew();
 
-  auto state = empty_state(planner, old.problem, topology, old.options);
+  Op::validate(problem, topology.statistics());
+  auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, old.options);
   for (const Choice& choice : old.choices) {
-    const auto query = Op::query(old.problem, statistics, choice.query->n, &planner.session()->device());
+    const auto query = Op::query(problem, statistics, choice.query->n, &planner.session()->device());
     auto rebound = planner.rebind(choice, query, topology);
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));
@@ -130,8 +135,7 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   if (state.choices.empty()) return;
   require_operands(Op::object, Op::operands(state, call), state.problem.alignment_bytes);
   const Choice& choice = state.choice_for(n);
-  if (choice.workspace_bytes > 0 && (call.workspace == nullptr || reinterpret_cast<std::uintptr_t>(call.workspace) % 256 != 0))
-    fail_workspace(Op::object, call.workspace, state.workspace_bytes);
+  require_workspace(Op::object, call.workspace, choice.workspace_bytes);
   if (state.topology) state.topology.state()->note_use(stream);
   for (const ops::Launch& launch : choice.launches) launch.enqueue(state.session->device(), stream, &call);
 }
@@ -140,20 +144,34 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
 
 namespace vostok {
 
+// A composed operation (attention) has a State, an execute and a rebind of its own in its Operation.
+
 template <class Problem>
 void Plan<Problem>::execute(Stream stream, const Arguments& arguments) const {
-  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", plan::Operation<Problem>::object);
-  plan::execute_operation(state, stream, arguments);
+  using Op = plan::Operation<Problem>;
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", Op::object);
+  if constexpr (requires { typename Op::Composed; }) static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
+  else plan::execute_operation(state, stream, arguments);
 }
 
 template <class Problem>
 Plan<Problem> Plan<Problem>::rebind(const Topology& topology) const
-  requires requires(const Problem& problem) { problem.deterministic; }
+  requires Problem::masked
 {
-  const char* object = plan::Operation<Problem>::object;
-  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "rebind", object);
-  state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", object));
-  return Plan(plan::rebind_operation(state, topology));
+  using Op = plan::Operation<Problem>;
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "rebind", Op::object);
+  state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", Op::object));
+  plan::require_same_shape(Op::object, state.topology, topology);
+  if constexpr (requires { typename Op::Composed; }) return Plan(static_cast<const typename Op::Composed&>(state).rebind(topology));
+  else return Plan(plan::rebind_operation(state, state.problem, topology));
+}
+
+template <class Problem>
+std::int64_t Plan<Problem>::saved_bytes() const
+  requires requires(const Problem& problem) { problem.saved; }
+{
+  using Op = plan::Operation<Problem>;
+  return plan::state_of<typename Op::Composed>(*this, "use", Op::object).saved_bytes;
 }
 
 template <class Problem>

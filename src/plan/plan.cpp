@@ -38,8 +38,9 @@ void fail_empty_plan(const char* verb, const char* object) {
 }  // namespace plan
 
 Explanation PlanState::explain() const {
-  if (choices.empty()) return {.note = "nothing to compute: the output has no elements"};
-  return planner->explain(largest_choice());
+  const plan::Choice* choice = main_choice();
+  if (choice == nullptr) return {.note = "nothing to compute: the output has no elements"};
+  return planner->explain(*choice);
 }
 
 namespace {
@@ -61,18 +62,18 @@ Workspace AnyPlan::make_workspace() const {
 }
 
 Provenance AnyPlan::provenance() const {
-  const PlanState& state = checked(*this);
-  return state.choices.empty() ? Provenance::heuristic : state.largest_choice().decision->provenance;
+  const plan::Choice* choice = checked(*this).main_choice();
+  return choice == nullptr ? Provenance::heuristic : choice->decision->provenance;
 }
 
 std::string AnyPlan::family() const {
-  const PlanState& state = checked(*this);
-  return state.choices.empty() ? std::string() : std::string(state.largest_choice().decision->family->name());
+  const plan::Choice* choice = checked(*this).main_choice();
+  return choice == nullptr ? std::string() : std::string(choice->decision->family->name());
 }
 
 FieldMap AnyPlan::config() const {
-  const PlanState& state = checked(*this);
-  return state.choices.empty() ? FieldMap() : state.largest_choice().decision->config;
+  const plan::Choice* choice = checked(*this).main_choice();
+  return choice == nullptr ? FieldMap() : choice->decision->config;
 }
 
 Explanation AnyPlan::explain() const { return checked(*this).explain(); }

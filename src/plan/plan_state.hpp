@@ -31,6 +31,8 @@ struct PlanState {
   virtual ~PlanState() = default;
 
   virtual Explanation explain() const;
+  /// What family() and config() tell of; null where there is nothing to compute.
+  virtual const plan::Choice* main_choice() const { return choices.empty() ? nullptr : &choice_for(choices.back().query->n.most); }
 
   /// The first that serves n; there is one.
   const plan::Choice& choice_for(std::int64_t n) const {
@@ -38,8 +40,6 @@ struct PlanState {
     while (!choice->query->n.serves(n)) ++choice;
     return *choice;
   }
-  /// The one for the largest n; there must be choices.
-  const plan::Choice& largest_choice() const { return choice_for(choices.back().query->n.most); }
 
   std::shared_ptr<const plan::Planner> planner;
   std::shared_ptr<plan::Session> session;

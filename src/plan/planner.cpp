@@ -49,9 +49,7 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   return choice;
 }
 
-Choice Planner::choose(const Task& task, const PlanOptions& options) const {
-  return make_choice(task.query, decide(task, options), task.topology);
-}
+Choice Planner::choose(const Task& task, const PlanOptions& options) const { return make_choice(task.query, decide(task, options), task.topology); }
 
 std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
   const ops::Family& family = *old.decision->family;

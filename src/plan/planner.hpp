@@ -16,7 +16,7 @@ namespace vostok::plan {
 /// One query to plan, and what of its operation the planner needs for that.
 struct Task {
   std::shared_ptr<const ops::Query> query;
-  Topology topology;                                     ///< empty for operations without one
+  Topology topology;                                       ///< empty for operations without one
   std::function<std::unique_ptr<tune::Case>()> make_case;  ///< operands of the query's sizes, for the tuner
 };
 

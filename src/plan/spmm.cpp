@@ -50,9 +50,11 @@ struct Operation<Spmm> {
   }
 };
 
-std::shared_ptr<const PlanState> make_plan(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options) {
+PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options) {
   return plan_masked(planner, problem, topology, options);
 }
+
+PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology) { return rebind_operation(old, problem, topology); }
 
 }  // namespace plan
 

@@ -44,13 +44,21 @@ struct RowTileTraits {
   Dtype element = Dtype::f32;
   Dtype output = Dtype::f32;
   IndexType index = IndexType::i32;
-  bool wide_offsets = false;  ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
-  bool blocked_sum = false;   ///< sums of at most 256 products go into a second accumulator
-  int dense_alignment = 16;   ///< bytes that divide every row start of B and C
-  int sparse_alignment = 16;  ///< bytes that divide the start of the values and of the indices
+  bool wide_offsets = false;   ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
+  bool wide_nonzeros = false;  ///< 2^31 nonzeros and more: row offsets and positions take 64 bits
+  bool blocked_sum = false;    ///< sums of at most 256 products go into a second accumulator
+  bool batched = false;
+  bool gathered_values = false;  ///< A is transposed: each value lies where value_positions says
+  Layout dense_layout = Layout::row_major;
+  Layout output_layout = Layout::row_major;
+  int dense_alignment = 16;   ///< bytes that divide every row start of B
+  int output_alignment = 16;  ///< bytes that divide every row start of C and of the residual
+  int value_alignment = 16;   ///< bytes that divide the start of every product's values
   Bias bias = Bias::none;
   Activation activation = Activation::none;
   Scale scale = Scale::one;
+  bool residual = false;
+  bool accumulate = false;
 };
 
 /// The tunables. The paper's techniques can be switched off one by one.
@@ -60,7 +68,7 @@ struct RowTileConfig {
   int threads_per_row = 16;              ///< lanes side by side along the columns (subwarp tiling, V-B1)
   int row_split = 2;                     ///< subwarps of one warp that share a row's entries
   int tile_nonzeros = 128;               ///< entries of a row per step
-  int sparse_vector = 4;                 ///< entries per load of the sparse matrix
+  int sparse_vector = 4;                 ///< neighbouring entries that a lane loads
   int dense_vector = 4;                  ///< elements per load of B and store of C
   bool reverse_offset_alignment = true;  ///< steps start at the vector boundary before the row (V-B2)
   bool row_swizzle = true;               ///< rows in order of length (V-C)
@@ -74,6 +82,8 @@ struct RowTileConfig {
   bool prefetch_sparse = true;   ///< the next step's entries are loaded while this one's are multiplied
   Raster raster = Raster::rows_first;
   bool stream_output = false;  ///< C is stored as data that will not be read soon
+  bool prepare_dense = false;  ///< a column-major B is transposed into the workspace first
+  bool pack_values = false;    ///< the values of a transposed A are gathered into the workspace first, not in the load
 
   friend constexpr bool operator==(const RowTileConfig&, const RowTileConfig&) = default;
 };
@@ -81,16 +91,24 @@ struct RowTileConfig {
 struct RowTileArgs {
   const void* values;  ///< nonzeros, CSR order
   const void* column_indices;
-  const int* row_offsets;  ///< m + 1
-  const int* row_order;    ///< m rows by length, longest first; read only with row_swizzle
-  const void* dense;       ///< B
-  void* output;            ///< C
+  const void* row_offsets;     ///< m + 1: int, or long long with wide_nonzeros
+  const int* row_order;        ///< m rows by length, longest first; read only with row_swizzle
+  const int* value_positions;  ///< read only where the load gathers
+  const void* dense;           ///< B
+  void* output;                ///< C
+  const void* residual;        ///< lies as C does
   const float* bias;
+  const float* device_scale;
   long long n;
-  long long dense_leading;   ///< elements between rows of B
-  long long output_leading;  ///< elements between rows of C
+  long long dense_leading;   ///< elements between rows of B (columns, where the kernel reads it column-major)
+  long long output_leading;  ///< the same of C
+  long long value_stride;    ///< elements between two of the batch; 0: shared values
+  long long dense_stride;
+  long long output_stride;
+  unsigned long long nonzeros;
   unsigned m;
-  unsigned nonzeros;
+  unsigned batch;
+  unsigned slow_tiles;  ///< tiles of one product in the direction that varies slowly
   float scale;
 };
 
@@ -100,12 +118,20 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("output", traits.output);
   visit("index", traits.index);
   visit("wide_offsets", traits.wide_offsets);
+  visit("wide_nonzeros", traits.wide_nonzeros);
   visit("blocked_sum", traits.blocked_sum);
+  visit("batched", traits.batched);
+  visit("gathered_values", traits.gathered_values);
+  visit("dense_layout", traits.dense_layout);
+  visit("output_layout", traits.output_layout);
   visit("dense_alignment", traits.dense_alignment);
-  visit("sparse_alignment", traits.sparse_alignment);
+  visit("output_alignment", traits.output_alignment);
+  visit("value_alignment", traits.value_alignment);
   visit("bias", traits.bias);
   visit("activation", traits.activation);
   visit("scale", traits.scale);
+  visit("residual", traits.residual);
+  visit("accumulate", traits.accumulate);
 }
 
 template <FieldsOf<RowTileConfig> S, class Visit>
@@ -129,6 +155,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("prefetch_sparse", config.prefetch_sparse);
   visit("raster", config.raster);
   visit("stream_output", config.stream_output);
+  visit("prepare_dense", config.prepare_dense);
+  visit("pack_values", config.pack_values);
 }
 
 /// Lanes that share a row's entries: its subwarps.
@@ -138,6 +166,30 @@ constexpr int threads(const RowTileConfig& config) { return config.tile_rows * l
 
 /// Entries of a row that one lane multiplies per step.
 constexpr int entries_per_lane(const RowTileConfig& config) { return config.tile_nonzeros / config.row_split; }
+
+/// Whether the kernel reads B as columns.
+constexpr bool reads_columns(const RowTileTraits& traits, const RowTileConfig& config) {
+  return traits.dense_layout == Layout::column_major && !config.prepare_dense;
+}
+
+/// Whether the kernel looks up where each value lies.
+constexpr bool gathers_values(const RowTileTraits& traits, const RowTileConfig& config) { return traits.gathered_values && !config.pack_values; }
+
+/// Bytes that divide every row start of B as the kernel reads it: what was prepared is aligned.
+constexpr int read_alignment(const RowTileTraits& traits, const RowTileConfig& config) { return config.prepare_dense ? 16 : traits.dense_alignment; }
+
+/// Bytes that one store of C takes, and its alignment: wider ones are two.
+constexpr int store_alignment(const RowTileTraits& traits, const RowTileConfig& config) {
+  const int bytes = config.dense_vector * size_of(traits.output);
+  return bytes < 16 ? bytes : 16;
+}
+
+/// Values that one load takes, of the sparse_vector that one load of indices takes.
+constexpr int value_vector(const RowTileTraits& traits, const RowTileConfig& config) {
+  if (gathers_values(traits, config)) return 1;
+  const int aligned = (config.pack_values ? 16 : traits.value_alignment) / size_of(traits.element);
+  return config.sparse_vector < aligned ? config.sparse_vector : aligned;
+}
 
 /// Bytes of one staged offset: prescaled offsets of a wide problem take eight.
 constexpr int staged_offset_bytes(const RowTileTraits& traits, const RowTileConfig& config) {

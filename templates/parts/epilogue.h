@@ -1,4 +1,4 @@
-// What happens to a product before it is stored: activation(scale * product + bias), in f32.
+// What happens to a product before it is stored, in f32: activation(scale * product + bias + residual + output so far).
 #pragma once
 
 #include "abi/enums.h"
@@ -6,11 +6,27 @@
 
 namespace vostok {
 
-template <Bias bias, Activation activation, Scale scale>
-struct EpilogueOp {
-  static_assert(activation == Activation::none || activation == Activation::relu, "activation: this version stores none and relu");
-  static_assert(scale != Scale::device, "scale: this version takes one and host");
+/// A NaN passes through every activation, as it does in float64 references.
+template <Activation activation>
+__device__ inline float activated(float x) {
+  if constexpr (activation == Activation::relu) return x < 0.0F ? 0.0F : x;
+  else if constexpr (activation == Activation::gelu) return 0.5F * x * (1.0F + erff(x * 0.707106781F));
+  else if constexpr (activation == Activation::gelu_tanh) return 0.5F * x * (1.0F + tanhf(0.797884561F * (x + 0.044715F * x * x * x)));
+  else if constexpr (activation == Activation::silu) return x / (1.0F + expf(-x));
+  else return x;
+}
 
+/// The factor of a product: 1, the host's, or what device memory holds.
+template <Scale scale>
+__device__ inline float scale_factor(float host_scale, const float* device_scale) {
+  if constexpr (scale == Scale::device) return load_global(device_scale);
+  else if constexpr (scale == Scale::host) return host_scale;
+  else return 1.0F;
+}
+
+/// Scale and bias.
+template <Bias bias, Scale scale>
+struct ScaleAndBias {
   const float* bias_values;
   float factor;
 
@@ -22,11 +38,9 @@ struct EpilogueOp {
 
   __device__ float operator()(float product, float bias_of_row, long long column) const {
     float value = product;
-    if constexpr (scale == Scale::host) value *= factor;
+    if constexpr (scale != Scale::one) value *= factor;
     if constexpr (bias == Bias::per_row) value += bias_of_row;
     if constexpr (bias == Bias::per_column) value += load_global(bias_values + column);
-    // NaN passes through, as it does in float64 references.
-    if constexpr (activation == Activation::relu) value = value < 0.0F ? 0.0F : value;
     return value;
   }
 };

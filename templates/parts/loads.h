@@ -1,5 +1,5 @@
-// Loads and stores of global memory. Operands are never written while a kernel runs, so loads go through the read-only
-// path, and the compiler may move them freely.
+// Loads and stores of global memory. Operands that are only read are never written while a kernel runs: loads of them go
+// through the read-only path, and the compiler may move them freely.
 #pragma once
 
 #include "parts/vector.h"
@@ -109,6 +109,13 @@ template <class V>
 __device__ inline V load_global(const V* memory) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;
   return __builtin_bit_cast(V, detail::load_bits(reinterpret_cast<const Bits*>(memory)));
+}
+
+/// The same of memory that this kernel writes as well.
+template <class V>
+__device__ inline V load_own(const V* memory) {
+  using Bits = typename detail::BitsOf<sizeof(V)>::Type;
+  return __builtin_bit_cast(V, *reinterpret_cast<const Bits*>(memory));
 }
 
 /// One store; `stream` marks data that will not be read soon.

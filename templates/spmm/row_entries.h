@@ -7,44 +7,80 @@
 
 namespace vostok {
 
-/// A row's entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries
-/// in [first, begin) belong to the previous row.
-struct RowSpan {
-  unsigned first;
-  unsigned begin;
-  unsigned end;
-
-  __device__ bool holds(unsigned position) const { return position >= begin && position < end; }
-  /// The part of step `step` that is the row's own, as positions within the step.
-  __device__ unsigned own_begin(unsigned step_start) const { return begin > step_start ? begin - step_start : 0; }
-  __device__ unsigned own_end(unsigned step_start, unsigned step_length) const {
-    const unsigned left = end - step_start;
-    return left < step_length ? left : step_length;
-  }
-};
-
-/// A row slot past the last row is an empty row: its lanes take part in synchronisation and do nothing else.
-template <class F>
-__device__ inline RowSpan row_span(const RowTileArgs& args, unsigned row, bool exists) {
-  if (!exists) return {0, 0, 0};
-  const unsigned begin = static_cast<unsigned>(load_global(args.row_offsets + row));
-  const unsigned end = static_cast<unsigned>(load_global(args.row_offsets + row + 1));
-  constexpr unsigned vector = F::config.sparse_vector;
-  const unsigned first = F::config.reverse_offset_alignment ? begin / vector * vector : begin;
-  return {begin < end ? first : begin, begin, end};
-}
-
-/// Byte offsets into B; unsigned 32-bit ones reach 2^31 bytes and the columns of a row beyond.
 template <bool wide>
-struct DenseOffset {
+struct UnsignedOf {
   using Type = unsigned;
 };
 template <>
-struct DenseOffset<true> {
+struct UnsignedOf<true> {
   using Type = unsigned long long;
 };
+
+/// The place of an entry among the nonzeros.
 template <class F>
-using Offset = typename DenseOffset<F::traits.wide_offsets>::Type;
+using Position = typename UnsignedOf<F::traits.wide_nonzeros>::Type;
+
+/// Byte offsets into B; unsigned 32-bit ones reach 2^31 bytes and the columns of a row beyond.
+template <class F>
+using Offset = typename UnsignedOf<F::traits.wide_offsets>::Type;
+
+/// The operands of one product of the batch.
+template <class F>
+struct Operands {
+  const typename Element<F::traits.element>::Storage* values;
+  const typename Element<F::traits.element>::Storage* dense;
+  typename Element<F::traits.output>::Storage* output;
+  const typename Element<F::traits.output>::Storage* residual;
+};
+
+template <class F>
+__device__ inline Operands<F> operands_of(const RowTileArgs& args, unsigned product) {
+  using Value = typename Element<F::traits.element>::Storage;
+  using Output = typename Element<F::traits.output>::Storage;
+  Operands<F> operands = {static_cast<const Value*>(args.values), static_cast<const Value*>(args.dense), static_cast<Output*>(args.output),
+                          static_cast<const Output*>(args.residual)};
+  if constexpr (F::traits.batched) {
+    operands.values += product * args.value_stride;
+    operands.dense += product * args.dense_stride;
+    operands.output += product * args.output_stride;
+    if constexpr (F::traits.residual) operands.residual += product * args.output_stride;
+  }
+  return operands;
+}
+
+/// A row's entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries
+/// in [first, begin) belong to the previous row.
+template <class F>
+struct RowSpan {
+  Position<F> first;
+  Position<F> begin;
+  Position<F> end;
+
+  __device__ bool holds(Position<F> position) const { return position >= begin && position < end; }
+  /// The part of step `step` that is the row's own, as positions within the step.
+  __device__ unsigned own_begin(Position<F> step_start) const { return begin > step_start ? static_cast<unsigned>(begin - step_start) : 0; }
+  __device__ unsigned own_end(Position<F> step_start, unsigned step_length) const {
+    const Position<F> left = end - step_start;
+    return left < step_length ? static_cast<unsigned>(left) : step_length;
+  }
+};
+
+template <class F>
+__device__ inline Position<F> row_offset(const RowTileArgs& args, unsigned row) {
+  if constexpr (F::traits.wide_nonzeros) return static_cast<Position<F>>(load_global(static_cast<const long long*>(args.row_offsets) + row));
+  else return static_cast<Position<F>>(load_global(static_cast<const int*>(args.row_offsets) + row));
+}
+
+/// A row slot past the last row is an empty row: its lanes take part in synchronisation and do nothing else.
+template <class F>
+__device__ inline RowSpan<F> row_span(const RowTileArgs& args, unsigned row, bool exists) {
+  if (!exists) return {0, 0, 0};
+  const Position<F> begin = row_offset<F>(args, row);
+  const Position<F> end = row_offset<F>(args, row + 1);
+  constexpr unsigned vector = F::config.sparse_vector;
+  const Position<F> first = F::config.reverse_offset_alignment ? begin / vector * vector : begin;
+  return {begin < end ? first : begin, begin, end};
+}
 
 /// sparse_vector neighbouring entries.
 template <class F>
@@ -55,25 +91,50 @@ struct Packet {
   Vector<Column, F::config.sparse_vector> columns;
 };
 
-/// The packet at `position`; nothing is read at or past `end` rounded up to a vector, nor past the arrays.
+/// All values of a packet, in as few loads as their alignment allows.
 template <class F>
-__device__ inline Packet<F> load_packet(const RowTileArgs& args, unsigned position, unsigned end) {
+__device__ inline void load_values(Packet<F>& packet, const typename Packet<F>::Value* values) {
+  constexpr int width = value_vector(F::traits, F::config);
+  using Piece = Vector<typename Packet<F>::Value, width>;
+#pragma unroll
+  for (int i = 0; i < F::config.sparse_vector; i += width) {
+    const Piece piece = load_global(reinterpret_cast<const Piece*>(values + i));
+#pragma unroll
+    for (int j = 0; j < width; ++j) packet.values.at[i + j] = piece.at[j];
+  }
+}
+
+/// The values of a packet's own entries, each from where value_positions says.
+template <class F>
+__device__ inline void load_gathered_values(Packet<F>& packet, const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span,
+                                            Position<F> position) {
   constexpr int count = F::config.sparse_vector;
-  using P = Packet<F>;
-  const auto* values = static_cast<const typename P::Value*>(args.values) + position;
-  const auto* columns = static_cast<const typename P::Column*>(args.column_indices) + position;
-  P packet{};
-  if (position >= end) return packet;
-  if (count == 1 || args.nonzeros - position >= count) {
-    packet.values = load_global(reinterpret_cast<const decltype(packet.values)*>(values));
+  const auto places = load_global(reinterpret_cast<const Vector<int, count>*>(args.value_positions + position));
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (span.holds(position + i)) packet.values.at[i] = load_global(operands.values + places.at[i]);
+}
+
+/// The packet at `position`, which is before the row's end. Nothing is read past the arrays.
+template <class F>
+__device__ inline Packet<F> load_packet(const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span, Position<F> position) {
+  constexpr int count = F::config.sparse_vector;
+  constexpr bool gathers = gathers_values(F::traits, F::config);
+  const auto* columns = static_cast<const typename Packet<F>::Column*>(args.column_indices) + position;
+  Packet<F> packet{};
+  const auto left = static_cast<Position<F>>(args.nonzeros) - position;
+  if (count == 1 || left >= count) {
     packet.columns = load_global(reinterpret_cast<const decltype(packet.columns)*>(columns));
+    if constexpr (gathers) load_gathered_values(packet, args, operands, span, position);
+    else load_values(packet, operands.values + position);
     return packet;
   }
 #pragma unroll
   for (int i = 0; i < count; ++i) {
-    if (args.nonzeros - position > static_cast<unsigned>(i)) {
-      packet.values.at[i] = load_global(values + i);
+    if (left > static_cast<unsigned>(i)) {
       packet.columns.at[i] = load_global(columns + i);
+      const auto place = gathers ? static_cast<Position<F>>(load_global(args.value_positions + position + i)) : position + i;
+      packet.values.at[i] = load_global(operands.values + place);
     }
   }
   return packet;

@@ -34,9 +34,10 @@ class RowSum {
   using Dense = Vector<Stored, width>;
 
  public:
-  __device__ RowSum(const RowTileArgs& args, const LaneColumns<F>& columns) : columns_(columns) {
+  __device__ RowSum(const RowTileArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns) : columns_(columns) {
+    const long long column_step = reads_columns(F::traits, config) ? args.dense_leading : 1;
 #pragma unroll
-    for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(static_cast<const Stored*>(args.dense) + columns.readable(c));
+    for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(operands.dense + columns.readable(c) * column_step);
   }
 
   /// A batch and what it multiplies.

@@ -9,23 +9,36 @@
 
 #include "abi/fixed.h"
 #include "abi/row_tile.h"
-#include "parts/epilogue.h"
+#include "spmm/row_output.h"
 #include "spmm/row_sum.h"
 #include "spmm/row_tile_rules.h"
 #include "spmm/staged_entries.h"
 
 namespace vostok {
 
-/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535.
+/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535, product after product of a batch.
 template <class F>
 struct TileIndex {
+  unsigned product;
   unsigned row_tile;
   long long column_tile;
 
-  static __device__ TileIndex of_block() {
-    const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
-    if constexpr (F::config.raster == Raster::rows_first) return {blockIdx.x, slow};
-    else return {slow, blockIdx.x};
+  static __device__ TileIndex of_block(const RowTileArgs& args) {
+    unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
+    unsigned product = 0;
+    if constexpr (F::traits.batched) {
+      product = slow / args.slow_tiles;
+      slow -= product * args.slow_tiles;
+    }
+    if constexpr (F::config.raster == Raster::rows_first) return {product, blockIdx.x, slow};
+    else return {product, slow, blockIdx.x};
+  }
+
+  /// y and z may hold more blocks than there are tiles.
+  __device__ bool exists(const RowTileArgs& args) const {
+    if (F::traits.batched && product >= args.batch) return false;
+    if constexpr (F::config.raster == Raster::rows_first) return column_tile * F::config.tile_columns < args.n;
+    else return static_cast<unsigned long long>(row_tile) * F::config.tile_rows < args.m;
   }
 };
 
@@ -83,15 +96,16 @@ __device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries,
 }
 
 template <class F>
-__device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, const RowSpan& span, unsigned row_in_block, unsigned lane) {
+__device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span,
+                                    unsigned row_in_block, unsigned lane) {
   constexpr auto config = F::config;
   constexpr unsigned step_length = config.tile_nonzeros;
   constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
-  StagedEntries<F> entries(args, span, row_in_block, lane);
+  StagedEntries<F> entries(args, operands, span, row_in_block, lane);
   const unsigned subwarp = lane / config.threads_per_row;
   // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
-  const unsigned steps = warp_maximum<lanes_per_row(config)>((span.end - span.first + step_length - 1) / step_length);
-  unsigned start = span.first;
+  const unsigned steps = warp_maximum<lanes_per_row(config)>(static_cast<unsigned>((span.end - span.first + step_length - 1) / step_length));
+  Position<F> start = span.first;
   if (config.prefetch_sparse) entries.load(start);
 #pragma unroll 1
   for (unsigned step = 0; step < steps; ++step, start += step_length) {
@@ -111,33 +125,11 @@ __device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, con
 }
 
 template <class F>
-__device__ inline void store_row(const RowSum<F>& sum, const RowTileArgs& args, const LaneColumns<F>& columns, unsigned row, bool stores) {
-  constexpr auto config = F::config;
-  using Output = Element<F::traits.output>;
-  using Stored = Vector<typename Output::Storage, config.dense_vector>;
-  const EpilogueOp<F::traits.bias, F::traits.activation, F::traits.scale> epilogue{args.bias, args.scale};
-  const float row_bias = stores ? epilogue.row_bias(row) : 0.0F;
-  auto* const output = static_cast<typename Output::Storage*>(args.output) + row * args.output_leading;
-#pragma unroll
-  for (int c = 0; c < LaneColumns<F>::chunks; ++c) {
-    float products[config.dense_vector];
-#pragma unroll
-    for (int j = 0; j < config.dense_vector; ++j) products[j] = sum.total(c, j);
-    if (!stores || !columns.exists(c)) continue;
-    Stored stored;
-#pragma unroll
-    for (int j = 0; j < config.dense_vector; ++j) stored.at[j] = Output::from_float(epilogue(products[j], row_bias, columns.column(c) + j));
-    store_global<config.stream_output>(reinterpret_cast<Stored*>(output + columns.column(c)), stored);
-  }
-}
-
-template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr RowTileRules<F> rules;
-  const auto tile = TileIndex<F>::of_block();
-  const long long tile_column = tile.column_tile * config.tile_columns;
-  if (tile_column >= args.n) return;
+  const auto tile = TileIndex<F>::of_block(args);
+  if (!tile.exists(args)) return;
 
   const unsigned row_in_block = threadIdx.x / lanes_per_row(config);
   const unsigned lane = threadIdx.x % lanes_per_row(config);
@@ -147,10 +139,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_
   if constexpr (config.row_swizzle)
     if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
 
-  const LaneColumns<F> columns{tile_column + lane % config.threads_per_row * config.dense_vector, args.n};
-  RowSum<F> sum(args, columns);
-  multiply_row(sum, args, row_span<F>(args, row, exists), row_in_block, lane);
-  store_row(sum, args, columns, row, exists && lane < config.threads_per_row);
+  const Operands<F> operands = operands_of<F>(args, tile.product);
+  const LaneColumns<F> columns{tile.column_tile * config.tile_columns + lane % config.threads_per_row * config.dense_vector, args.n};
+  RowSum<F> sum(args, operands, columns);
+  multiply_row(sum, args, operands, row_span<F>(args, row, exists), row_in_block, lane);
+  store_row(sum, args, operands, columns, row, exists && lane < config.threads_per_row);
 }
 
 }  // namespace vostok

@@ -11,7 +11,7 @@ namespace vostok {
 template <class F>
 struct StagedRow {
   static constexpr bool eight_bytes = staged_offset_bytes(F::traits, F::config) == 8;
-  using StagedOffset = typename DenseOffset<eight_bytes>::Type;
+  using StagedOffset = typename UnsignedOf<eight_bytes>::Type;
   alignas(16) float values[F::config.tile_nonzeros];
   alignas(16) StagedOffset offsets[F::config.tile_nonzeros];
   alignas(16) unsigned spread[4];
@@ -31,17 +31,21 @@ class StagedEntries {
   static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
 
  public:
-  __device__ StagedEntries(const RowTileArgs& args, const RowSpan& span, unsigned row_in_block, unsigned lane)
-      : args_(args), span_(span), row_(dynamic_shared<StagedBlock<F>>().rows[row_in_block]), lane_(lane) {}
+  __device__ StagedEntries(const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span, unsigned row_in_block, unsigned lane)
+      : args_(args), operands_(operands), span_(span), row_(dynamic_shared<StagedBlock<F>>().rows[row_in_block]), lane_(lane) {}
 
   /// Starts loading the step at `step_start`.
-  __device__ void load(unsigned step_start) {
+  __device__ void load(Position<F> step_start) {
 #pragma unroll
-    for (int i = 0; i < loads; ++i) packets_[i] = load_packet<F>(args_, step_start + slot(i), slot(i) < step_length ? span_.end : 0);
+    for (int i = 0; i < loads; ++i) {
+      packets_[i] = {};
+      const Position<F> position = step_start + slot(i);
+      if (slot(i) < step_length && position < span_.end) packets_[i] = load_packet<F>(args_, operands_, span_, position);
+    }
   }
 
   /// Makes the loaded step readable by the row's lanes. Entries of other rows become zeros.
-  __device__ void publish(unsigned step_start) {
+  __device__ void publish(Position<F> step_start) {
     using Element = Element<F::traits.element>;
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
@@ -93,14 +97,19 @@ class StagedEntries {
   static constexpr int read_width = count < 4 ? count : 4;
 
   __device__ unsigned slot(int i) const { return (i * lanes_per_row(config) + lane_) * config.sparse_vector; }
-  __device__ Offset<F> row_bytes() const { return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element); }
+  /// Bytes between two rows of B.
+  __device__ Offset<F> row_bytes() const {
+    if constexpr (reads_columns(F::traits, config)) return size_of(F::traits.element);
+    else return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element);
+  }
   __device__ auto stage_offset(Offset<F> column) const {
     return static_cast<typename StagedRow<F>::StagedOffset>(config.prescale_indices ? column * row_bytes() : column);
   }
   __device__ Offset<F> dense_offset(Offset<F> staged) const { return config.prescale_indices ? staged : staged * row_bytes(); }
 
   const RowTileArgs& args_;
-  const RowSpan& span_;
+  const Operands<F>& operands_;
+  const RowSpan<F>& span_;
   StagedRow<F>& row_;
   unsigned lane_;
   Packet<F> packets_[loads];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 
 #include "ops/spmm/row_tile.hpp"
 
@@ -20,8 +21,12 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-constexpr std::array shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2},
-                               Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
+constexpr std::array word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2},
+                                    Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
+
+/// Elements of 16 bits: as many bytes a lane as above, so half the lanes for a column tile of as many columns.
+constexpr std::array half_word_shapes = {Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2}, Shape{8, 4, 1},
+                                         Shape{4, 8, 2},  Shape{4, 8, 1},  Shape{16, 1, 1}, Shape{8, 1, 1}, Shape{32, 1, 2}};
 
 constexpr std::array block_threads = {64, 128, 256, 512};
 
@@ -52,13 +57,47 @@ constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::c
 /// Threads that share a multiprocessor: 128 registers each. Fewer registers for more threads lost nearly everywhere.
 constexpr int resident_threads = 512;
 
-int widest_dense_vector(const SpmmQuery& query, const RowTileTraits& t) {
-  int widest = 4;
-  while (widest > 1 && (widest * size_of(t.element) > t.dense_alignment || query.n.divisor() % widest != 0)) widest /= 2;
+/// How operands reach the kernel.
+struct Preparation {
+  bool prepare_dense;
+  bool pack_values;
+
+  friend bool operator==(const Preparation&, const Preparation&) = default;
+};
+
+/// Those that the problem leaves open, best guess first: a column-major B is read by rows but where it has one column,
+/// and a transposed A's values are looked up in the load.
+std::vector<Preparation> preparations(const SpmmQuery& query) {
+  const bool column_major = query.problem.dense_layout == Layout::column_major;
+  const bool prepares_first = column_major && query.n.most > 1;
+  std::vector<Preparation> list;
+  for (const bool pack_values : {false, true})
+    for (const bool prepare_dense : {prepares_first, !prepares_first})
+      if ((column_major || !prepare_dense) && (query.problem.sparse_transposed || !pack_values)) list.push_back({prepare_dense, pack_values});
+  return list;
+}
+
+bool is_wide(Dtype type) { return size_of(type) == 4; }
+
+int widest_dense_vector(const SpmmQuery& query, const RowTileTraits& t, const Preparation& preparation) {
+  RowTileConfig config = {.prepare_dense = preparation.prepare_dense};
+  if (reads_columns(t, config)) return 1;
+  const auto fits = [&](int width) {
+    config.dense_vector = width;
+    const bool stores = t.output_layout == Layout::column_major || store_alignment(t, config) <= t.output_alignment;
+    return width * size_of(t.element) <= read_alignment(t, config) && stores && query.n.divisor() % width == 0;
+  };
+  int widest = 16 / size_of(t.element);
+  while (widest > 1 && !fits(widest)) widest /= 2;
   return widest;
 }
 
-int widest_sparse_vector(const RowTileTraits& t) { return std::min(4, t.sparse_alignment / size_of(t.element)); }
+/// As wide as the values' loads may be; as wide as the indices' where values are loaded one by one.
+int widest_sparse_vector(const SpmmQuery& query, const RowTileTraits& t, const Preparation& preparation) {
+  const int most = 16 / size_of(t.element);
+  if (t.gathered_values || preparation.pack_values || query.problem.values_per_batch) return most;
+  return std::min(most, t.value_alignment / size_of(t.element));
+}
 
 /// n rounded up to a power of two, at most `most`.
 int rounded_columns(const SpmmQuery& query, int most) {
@@ -72,16 +111,18 @@ bool streams_output(const SpmmQuery& query) {
   return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
 }
 
-/// What every config of this query has in common.
-RowTileConfig common(const SpmmQuery& query) {
+/// What every config of this query and preparation has in common.
+RowTileConfig common(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileTraits t = traits(query);
-  return {.sparse_vector = widest_sparse_vector(t),
-          .dense_vector = widest_dense_vector(query, t),
+  return {.sparse_vector = widest_sparse_vector(query, t, preparation),
+          .dense_vector = widest_dense_vector(query, t, preparation),
           .reverse_offset_alignment = true,
           .row_swizzle = true,
           .prescale_indices = true,
           .column_edge = ColumnEdge::clamped,
-          .stream_output = streams_output(query)};
+          .stream_output = streams_output(query),
+          .prepare_dense = preparation.prepare_dense,
+          .pack_values = preparation.pack_values};
 }
 
 RowTileConfig with_shape(RowTileConfig config, const Shape& shape, int threads_per_block) {
@@ -110,7 +151,8 @@ RowTileConfig with_order(RowTileConfig config, const Order& order) {
 
 /// The table's shapes, one that fits n where that is narrower, and none twice.
 std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
-  std::vector<Shape> list(shapes.begin(), shapes.end());
+  const auto table = is_wide(query.problem.element) ? std::span<const Shape>(word_shapes) : std::span<const Shape>(half_word_shapes);
+  std::vector<Shape> list(table.begin(), table.end());
   const int lanes = std::max(1, rounded_columns(query, 8 * dense_vector) / dense_vector);
   if (lanes < 8) list.push_back({lanes, 32 / lanes, 1});
   if (query.problem.math == Math::strict)
@@ -131,7 +173,7 @@ struct Choice {
   Order order;
 };
 
-constexpr std::array choices = {
+constexpr std::array word_choices = {
     Choice{{16, 2, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
     Choice{{32, 1, 2}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
     Choice{{8, 4, 1}, 128, {32, true}, {4, 4, true}, {Raster::columns_first, false}},
@@ -150,11 +192,28 @@ constexpr std::array choices = {
     Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
 };
 
-}  // namespace
+/// The same for elements of 16 bits, carried over by bytes a lane: not measured yet.
+constexpr std::array half_word_choices = {
+    Choice{{8, 4, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
+    Choice{{16, 2, 1}, 128, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{4, 8, 1}, 128, {32, true}, {4, 4, true}, {Raster::columns_first, false}},
+    Choice{{8, 4, 1}, 512, {64, true}, {8, 8, true}, {Raster::rows_first, true}},
+    Choice{{16, 2, 1}, 256, {64, true}, {16, 16, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 512, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{8, 4, 2}, 128, {32, true}, {4, 4, true}, {Raster::rows_first, true}},
+    Choice{{16, 2, 2}, 128, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
+    Choice{{8, 4, 1}, 128, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
+    Choice{{16, 1, 1}, 256, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
+    Choice{{8, 1, 1}, 512, {32, true}, {8, 8, false}, {Raster::rows_first, false}},
+};
 
-RowTileConfig default_config(const SpmmQuery& query) {
-  const RowTileConfig base = common(query);
-  const int lanes = std::max(1, rounded_columns(query, 64) / base.dense_vector);
+/// Columns of a tile that the default is the heuristic for: the paper's 64 of f32, and as many bytes of narrower elements.
+int default_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.element); }
+
+RowTileConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+  const RowTileConfig base = common(query, preparation);
+  const int lanes = std::max(1, rounded_columns(query, default_columns(query)) / base.dense_vector);
   const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
   RowTileConfig config = with_order(with_steps(with_shape(base, shape, 128), steps.back(), {8, 8, false}), {Raster::columns_first, false});
   // Few columns mean many lanes for a row's entries, and long steps: shorter ones where every device's blocks could not hold them.
@@ -163,29 +222,42 @@ RowTileConfig default_config(const SpmmQuery& query) {
   return config;
 }
 
+void add_unless(std::vector<RowTileConfig>& list, const RowTileConfig& present, const RowTileConfig& config) {
+  if (!(config == present)) list.push_back(config);
+}
+
+}  // namespace
+
+RowTileConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
+
 std::vector<RowTileConfig> space(const SpmmQuery& query) {
-  const RowTileConfig base = common(query);
-  std::vector<RowTileConfig> list = {default_config(query)};
-  for (const Shape& shape : shapes_for(query, base.dense_vector))
-    for (const int threads_per_block : block_threads)
-      for (const Steps& step : steps)
-        for (const Batches& batch : batches)
-          for (const Order& order : orders) {
-            const RowTileConfig config = with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
-            if (!(config == list.front())) list.push_back(config);
-          }
+  std::vector<RowTileConfig> list;
+  for (const Preparation& preparation : preparations(query)) {
+    const RowTileConfig base = common(query, preparation);
+    const RowTileConfig first = default_of(query, preparation);
+    list.push_back(first);
+    for (const Shape& shape : shapes_for(query, base.dense_vector))
+      for (const int threads_per_block : block_threads)
+        for (const Steps& step : steps)
+          for (const Batches& batch : batches)
+            for (const Order& order : orders)
+              add_unless(list, first, with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order));
+  }
   return list;
 }
 
 std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
-  const RowTileConfig base = common(query);
+  const std::vector<Preparation> all = preparations(query);
+  const RowTileConfig base = common(query, all.front());
   std::vector<RowTileConfig> list = {default_config(query)};
-  for (const Choice& choice : choices) {
+  const auto table = is_wide(query.problem.element) ? std::span<const Choice>(word_choices) : std::span<const Choice>(half_word_choices);
+  for (const Choice& choice : table) {
     Shape shape = choice.shape;
     if (query.problem.math == Math::strict) shape.row_split = 1;
-    const RowTileConfig config = with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order);
-    if (!(config == list.front())) list.push_back(config);
+    add_unless(list, list.front(),
+               with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order));
   }
+  for (const Preparation& other : all) add_unless(list, list.front(), default_of(query, other));
   return list;
 }
 

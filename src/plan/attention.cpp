@@ -1,0 +1,108 @@
+// Attention's forward pass: scores, softmax, product.
+#include "plan/attention_steps.hpp"
+#include "plan/composed.hpp"
+#include "plan/make_plan.hpp"
+#include "plan/operation.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+namespace {
+
+struct AttentionState;
+
+}  // namespace
+
+template <>
+struct Operation<SparseAttention> {
+  static constexpr const char* object = "attention";
+  using Composed = AttentionState;
+};
+
+namespace {
+
+struct AttentionState final : ComposedState<SparseAttention> {
+  SddmmPlan scores;
+  SoftmaxPlan probabilities;
+  SpmmPlan product;
+  std::int64_t scores_at = 0;         ///< in the workspace
+  std::int64_t probabilities_at = 0;  ///< in the workspace, where they are not saved
+  std::int64_t step_at = 0;           ///< the steps' own workspace
+
+  std::vector<const AnyPlan*> steps() const override { return {&scores, &probabilities, &product}; }
+  bool saves_probabilities() const { return problem.saved == Saved::probabilities; }
+  /// f32 scores become probabilities where they lie.
+  bool in_place() const { return problem.element == Dtype::f32; }
+
+  /// visit(pointer to the step's plan, its problem) in the order of execution.
+  template <class Visit>
+  void each_step(const AttentionSteps& of, const Visit& visit) const {
+    visit(&AttentionState::scores, of.scores());
+    visit(&AttentionState::probabilities, of.probabilities(problem.saved == Saved::row_statistics ? RowStatistics::write : RowStatistics::none));
+    visit(&AttentionState::product, of.product());
+  }
+
+  void carve(const AttentionSteps& of) {
+    Carving carving;
+    if (!saves_probabilities() || !in_place()) scores_at = carving.take(of.bytes(Dtype::f32));
+    probabilities_at = saves_probabilities() || in_place() ? scores_at : carving.take(of.bytes(problem.element));
+    step_at = carving.take(step_workspace_bytes());
+    workspace_bytes = carving.bytes();
+    saved_bytes = of.saved_bytes();
+  }
+
+  void execute(Stream stream, const AttentionArguments& arguments) const {
+    const bool attends = topology.nonzeros() > 0;
+    const std::array<Operand, 5> operands = {{{"query", arguments.query, attends},
+                                              {"key", arguments.key, attends},
+                                              {"value", arguments.value, attends},
+                                              {"output", arguments.output, topology.rows() > 0},
+                                              {"saved", arguments.saved, saved_bytes > 0}}};
+    require_operands(Operation<SparseAttention>::object, operands, problem.alignment_bytes);
+    require_workspace(Operation<SparseAttention>::object, arguments.workspace, workspace_bytes);
+    void* const own = part(arguments.workspace, step_at);
+    void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);
+    void* const s = in_place() ? p : part(arguments.workspace, scores_at);
+    scores.execute(stream, {.lhs = arguments.query, .rhs = arguments.key, .output = s, .workspace = own});
+    probabilities.execute(stream, {.values = s,
+                                   .output = p,
+                                   .row_statistics = problem.saved == Saved::row_statistics ? static_cast<float*>(arguments.saved) : nullptr,
+                                   .scale = attention_scale(problem, arguments.scale),
+                                   .workspace = own});
+    product.execute(stream, {.values = p, .dense = arguments.value, .output = arguments.output, .workspace = own});
+  }
+
+  std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
+    auto state = empty_state<AttentionState>(*planner, problem, mask, options);
+    const AttentionSteps of(problem, mask.statistics());
+    each_step(of, [&](auto step, const auto& step_problem) {
+      using Step = std::remove_cvref_t<decltype((*state).*step)>;
+      (*state).*step = Step(rebind_plan(*(this->*step).state(), step_problem, mask));
+    });
+    state->carve(of);
+    return state;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttention& problem, const Topology& mask, const PlanOptions& options) {
+  const char* object = Operation<SparseAttention>::object;
+  planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
+  validate_attention(object, problem, mask.statistics());
+  auto state = empty_state<AttentionState>(planner, problem, mask, options);
+  const AttentionSteps steps(problem, mask.statistics());
+  state->each_step(steps, [&](auto step, const auto& step_problem) {
+    using Step = std::remove_cvref_t<decltype((*state).*step)>;
+    (*state).*step = Step(make_plan(planner, step_problem, mask, options));
+  });
+  state->carve(steps);
+  return state;
+}
+
+}  // namespace plan
+
+template class Plan<SparseAttention>;
+
+}  // namespace vostok

@@ -1,0 +1,149 @@
+// The gradients of attention: probabilities as the forward pass left them or made again, then one product or sampled product
+// for each gradient.
+#include "plan/attention_steps.hpp"
+#include "plan/composed.hpp"
+#include "plan/make_plan.hpp"
+#include "plan/operation.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+namespace {
+
+struct BackwardState;
+
+}  // namespace
+
+template <>
+struct Operation<SparseAttentionBackward> {
+  static constexpr const char* object = "attention's gradient";
+  using Composed = BackwardState;
+};
+
+namespace {
+
+struct BackwardState final : ComposedState<SparseAttentionBackward> {
+  SddmmPlan scores;           ///< empty where the probabilities were saved
+  SoftmaxPlan probabilities;  ///< likewise
+  SpmmPlan value_gradient;
+  SddmmPlan probability_gradient;
+  SoftmaxBackwardPlan score_gradient;
+  SpmmPlan query_gradient;
+  SpmmPlan key_gradient;
+  std::int64_t scores_at = 0;
+  std::int64_t probabilities_at = 0;
+  std::int64_t gradient_at = 0;  ///< of the probabilities, which becomes the scores' in place
+  std::int64_t step_at = 0;
+
+  const SparseAttention& forward() const { return problem.forward; }
+  bool recomputes() const { return forward().saved != Saved::probabilities; }
+
+  std::vector<const AnyPlan*> steps() const override {
+    std::vector<const AnyPlan*> list;
+    if (recomputes()) list = {&scores, &probabilities};
+    list.insert(list.end(), {&value_gradient, &probability_gradient, &score_gradient, &query_gradient, &key_gradient});
+    return list;
+  }
+
+  /// visit(pointer to the step's plan, its problem) in the order of execution.
+  template <class Visit>
+  void each_step(const AttentionSteps& of, const Visit& visit) const {
+    if (recomputes()) {
+      visit(&BackwardState::scores, of.scores());
+      visit(&BackwardState::probabilities, of.probabilities(forward().saved == Saved::row_statistics ? RowStatistics::read : RowStatistics::none));
+    }
+    visit(&BackwardState::value_gradient, of.value_gradient());
+    visit(&BackwardState::probability_gradient, of.probability_gradient());
+    visit(&BackwardState::score_gradient, of.score_gradient());
+    visit(&BackwardState::query_gradient, of.query_gradient());
+    visit(&BackwardState::key_gradient, of.key_gradient());
+  }
+
+  void carve(const AttentionSteps& of) {
+    Carving carving;
+    const bool in_place = forward().element == Dtype::f32;
+    if (recomputes()) {
+      scores_at = carving.take(of.bytes(Dtype::f32));
+      probabilities_at = in_place ? scores_at : carving.take(of.bytes(forward().element));
+    }
+    gradient_at = carving.take(of.bytes(forward().element));
+    step_at = carving.take(step_workspace_bytes());
+    workspace_bytes = carving.bytes();
+    saved_bytes = of.saved_bytes();
+  }
+
+  void require_arguments(const AttentionBackwardArguments& arguments) const {
+    const bool attends = topology.nonzeros() > 0;
+    const std::array<Operand, 8> operands = {{{"query", arguments.query, attends},
+                                              {"key", arguments.key, attends},
+                                              {"value", arguments.value, attends},
+                                              {"output_gradient", arguments.output_gradient, attends},
+                                              {"saved", arguments.saved, saved_bytes > 0},
+                                              {"query_gradient", arguments.query_gradient, topology.rows() > 0},
+                                              {"key_gradient", arguments.key_gradient, topology.cols() > 0},
+                                              {"value_gradient", arguments.value_gradient, topology.cols() > 0}}};
+    require_operands(Operation<SparseAttentionBackward>::object, operands, forward().alignment_bytes);
+    require_workspace(Operation<SparseAttentionBackward>::object, arguments.workspace, workspace_bytes);
+  }
+
+  /// The probabilities of the forward pass, on the stream's order.
+  const void* find_probabilities(Stream stream, const AttentionBackwardArguments& arguments, float scale) const {
+    if (!recomputes()) return arguments.saved;
+    void* const own = part(arguments.workspace, step_at);
+    void* const s = part(arguments.workspace, scores_at);
+    void* const p = part(arguments.workspace, probabilities_at);
+    scores.execute(stream, {.lhs = arguments.query, .rhs = arguments.key, .output = s, .workspace = own});
+    // Reading row statistics, the softmax writes none: the argument is not const for the problems that do.
+    auto* const statistics = forward().saved == Saved::row_statistics ? static_cast<float*>(const_cast<void*>(arguments.saved)) : nullptr;  // NOLINT
+    probabilities.execute(stream, {.values = s, .output = p, .row_statistics = statistics, .scale = scale, .workspace = own});
+    return p;
+  }
+
+  void execute(Stream stream, const AttentionBackwardArguments& arguments) const {
+    require_arguments(arguments);
+    const float scale = attention_scale(forward(), arguments.scale);
+    void* const own = part(arguments.workspace, step_at);
+    void* const gradient = part(arguments.workspace, gradient_at);
+    const void* const p = find_probabilities(stream, arguments, scale);
+    value_gradient.execute(stream, {.values = p, .dense = arguments.output_gradient, .output = arguments.value_gradient, .workspace = own});
+    probability_gradient.execute(stream, {.lhs = arguments.output_gradient, .rhs = arguments.value, .output = gradient, .workspace = own});
+    score_gradient.execute(stream, {.probabilities = p, .output_gradient = gradient, .input_gradient = gradient, .scale = scale, .workspace = own});
+    query_gradient.execute(stream, {.values = gradient, .dense = arguments.key, .output = arguments.query_gradient, .workspace = own});
+    key_gradient.execute(stream, {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
+  }
+
+  std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
+    auto state = empty_state<BackwardState>(*planner, problem, mask, options);
+    const AttentionSteps of(forward(), mask.statistics());
+    each_step(of, [&](auto step, const auto& step_problem) {
+      using Step = std::remove_cvref_t<decltype((*state).*step)>;
+      (*state).*step = Step(rebind_plan(*(this->*step).state(), step_problem, mask));
+    });
+    state->carve(of);
+    return state;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttentionBackward& problem, const Topology& mask,
+                                           const PlanOptions& options) {
+  const char* object = Operation<SparseAttentionBackward>::object;
+  planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
+  validate_attention(object, problem.forward, mask.statistics());
+  auto state = empty_state<BackwardState>(planner, problem, mask, options);
+  const AttentionSteps steps(problem.forward, mask.statistics());
+  state->each_step(steps, [&](auto step, const auto& step_problem) {
+    using Step = std::remove_cvref_t<decltype((*state).*step)>;
+    (*state).*step = Step(make_plan(planner, step_problem, mask, options));
+  });
+  state->carve(steps);
+  return state;
+}
+
+}  // namespace plan
+
+template class Plan<SparseAttentionBackward>;
+
+}  // namespace vostok
