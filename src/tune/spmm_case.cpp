@@ -4,7 +4,6 @@
 #include <cmath>
 #include <memory>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -20,12 +19,6 @@ constexpr std::int64_t guard_elements = 1024;  ///< on either side; keeps the ou
 /// Multiply-adds that a reference may cost; beyond, a sample of columns is compared.
 constexpr std::int64_t most_reference_work = 4'000'000'000;
 constexpr int poison_byte = 0xFF;  ///< every float of it is a NaN
-
-std::uint64_t mix(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-  return value ^ (value >> 31);
-}
 
 device::Buffer upload(device::Device& device, const float* data, std::int64_t count) {
   const auto bytes = count * static_cast<std::int64_t>(sizeof(float));
@@ -58,18 +51,6 @@ std::vector<std::int64_t> columns_to_compare(std::int64_t nonzeros, std::int64_t
 bool poisoned(float value) { return std::isnan(value); }
 
 }  // namespace
-
-void fill_uniform(float* data, std::int64_t count, std::uint64_t seed) {
-  const std::int64_t parts = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 1 + count / 100'000);
-  std::vector<std::jthread> threads;
-  threads.reserve(static_cast<std::size_t>(parts));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    threads.emplace_back([=] {
-      for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i)
-        data[i] = static_cast<float>(mix(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(i)) >> 40) * 0x1p-23F - 1.0F;
-    });
-  }
-}
 
 SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale)
     : device_(device),

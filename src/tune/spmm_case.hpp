@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
 #include "tune/case.hpp"
+#include "tune/fill.hpp"
 
 namespace vostok::tune {
 
@@ -43,8 +44,5 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   device::Buffer device_bias_;
   device::Buffer device_output_;  ///< with a guard band before and behind
 };
-
-/// `count` floats uniform in [-1, 1), element i a function of (seed, i) only; filled on all cores.
-void fill_uniform(float* data, std::int64_t count, std::uint64_t seed);
 
 }  // namespace vostok::tune
