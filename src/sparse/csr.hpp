@@ -32,6 +32,9 @@ void validate(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t
 void validate_offsets(std::int64_t rows, std::span<const std::int64_t> row_offsets, std::int64_t nonzeros, const std::string& what);
 void validate_column(std::int64_t row, std::int64_t column, std::int64_t cols, const std::string& what);
 
+/// Coefficient of variation of row lengths, from the exact sum of their squares: alike wherever that was summed.
+double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum_of_squares);
+
 /// Statistics of a valid structure (unsorted and duplicate columns are noted, not refused).
 TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
                               std::span<const std::int32_t> column_indices);

@@ -14,17 +14,6 @@ double TopologyStatistics::sparsity() const {
 namespace sparse {
 namespace {
 
-/// Population deviation of the row lengths over their mean; 0 where there are no nonzeros.
-double row_variation(std::span<const std::int64_t> row_offsets, double mean) {
-  if (mean == 0) return 0;
-  double squares = 0;
-  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
-    const double difference = static_cast<double>(row_offsets[row + 1] - row_offsets[row]) - mean;
-    squares += difference * difference;
-  }
-  return std::sqrt(squares / static_cast<double>(row_offsets.size() - 1)) / mean;
-}
-
 bool repeats_a_column(std::span<const std::int32_t> columns, bool sorted, std::vector<std::int32_t>& scratch) {
   if (sorted) return std::adjacent_find(columns.begin(), columns.end()) != columns.end();
   scratch.assign(columns.begin(), columns.end());
@@ -34,12 +23,22 @@ bool repeats_a_column(std::span<const std::int32_t> columns, bool sorted, std::v
 
 }  // namespace
 
+double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum_of_squares) {
+  if (nonzeros == 0) return 0;
+  // rows^2 times the variance, in integers: equal lengths give 0, and the order of summing does not matter.
+  __extension__ using Wide = unsigned __int128;
+  const auto scaled = static_cast<Wide>(rows) * sum_of_squares - static_cast<Wide>(nonzeros) * static_cast<Wide>(nonzeros);
+  return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(nonzeros);
+}
+
 TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
                               std::span<const std::int32_t> column_indices) {
   TopologyStatistics result{.rows = rows, .cols = cols, .nonzeros = static_cast<std::int64_t>(column_indices.size())};
   std::vector<std::int32_t> scratch;
+  std::uint64_t sum_of_squares = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t length = row_offsets[row + 1] - row_offsets[row];
+    sum_of_squares += static_cast<std::uint64_t>(length) * static_cast<std::uint64_t>(length);
     result.longest_row = std::max(result.longest_row, length);
     if (length == 0) ++result.empty_rows;
     const auto columns = column_indices.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(length));
@@ -48,7 +47,7 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
     result.duplicates = result.duplicates || repeats_a_column(columns, sorted, scratch);
   }
   if (rows > 0) result.mean_row = static_cast<double>(result.nonzeros) / static_cast<double>(rows);
-  result.row_variation = row_variation(row_offsets, result.mean_row);
+  result.row_variation = row_variation(rows, result.nonzeros, sum_of_squares);
   return result;
 }
 

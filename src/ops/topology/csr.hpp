@@ -1,0 +1,65 @@
+// Steps on CSR structures in device memory. Everything is queued; nothing waits; what is read must stay until it has run.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/topology.hpp>
+
+#include "ops/topology/queue.hpp"
+
+namespace vostok::ops {
+
+/// The type of an array given by a user, and of the arrays that the library keeps.
+IntegerType integer_type(const IndexArray& array);
+constexpr IntegerType integer_type(IndexType index) { return index == IndexType::u16 ? IntegerType::u16 : IntegerType::i32; }
+constexpr IntegerType offset_type(bool wide) { return wide ? IntegerType::i64 : IntegerType::i32; }
+/// The narrowest type of column indices below `cols`.
+constexpr IndexType narrowest_index(std::int64_t cols) { return cols <= 65536 ? IndexType::u16 : IndexType::i32; }
+
+/// A structure in the library's own arrays.
+struct CsrArrays {
+  const void* row_offsets = nullptr;
+  bool wide_offsets = false;  ///< int64, else int32
+  const void* column_indices = nullptr;
+  IndexType index = IndexType::i32;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nonzeros = 0;
+};
+
+/// Where a copy is to be written.
+struct CsrDestination {
+  void* row_offsets = nullptr;
+  void* column_indices = nullptr;
+  std::uint32_t* column_counts = nullptr;  ///< cols, zero before; null: not wanted
+};
+
+/// Copies `view`, which is in device memory, and checks and measures it: `shape` says the types of the copy, the sizes and how many
+/// nonzeros are expected. `measures` is zero before. Reads no array past its promised end, whatever the offsets say.
+void copy_and_check(const Queue& queue, const CsrView& view, const CsrArrays& shape, const CsrDestination& destination, CsrMeasures* measures);
+
+/// Entries in each column; `counts` are zero before. Measures `csr` once more, into `measures` (zero before).
+void count_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures);
+
+/// Row lengths measured from offsets alone.
+void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::int64_t rows, std::int64_t nonzeros, CsrMeasures* measures);
+
+/// Row numbers by length, longest first; rows of one length keep their order: sparse::row_order.
+void order_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_row, std::int32_t* order);
+
+/// Room for the strips of any structure with these statistics.
+std::int64_t strip_room(const TopologyStatistics& statistics, int strip_entries);
+/// sparse::strips, padded with empty strips up to `strip_count`.
+void cut_strips(const Queue& queue, const CsrArrays& csr, int strip_entries, Strip* strips, std::int64_t strip_count);
+
+/// The transpose of `csr`, whose offsets are already there: value positions, and the row of each as its index.
+void transpose(const Queue& queue, const CsrArrays& csr, std::int32_t* value_positions, void* indices, IndexType index);
+
+/// row * cols + column of every nonzero; int64 where `wide`, else int32.
+void linear_indices(const Queue& queue, const CsrArrays& csr, void* output, bool wide);
+
+/// stored[i] = source[positions[i]], or source[i] where `positions` is null.
+void gather(const Queue& queue, const void* source, IntegerType source_type, const std::int32_t* positions, std::int64_t count, void* stored,
+            IntegerType stored_type);
+
+}  // namespace vostok::ops

@@ -1,0 +1,221 @@
+// The kernels that check, copy and derive the forms of a CSR structure: what host and kernel share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/strip.h"
+
+namespace vostok {
+
+/// How an array of indices is stored.
+enum class IntegerType : unsigned char { u16, i32, i64 };
+
+constexpr const char* name(IntegerType value) {
+  switch (value) {
+    case IntegerType::u16: return "u16";
+    case IntegerType::i32: return "i32";
+    case IntegerType::i64: return "i64";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(IntegerType) { return "IntegerType"; }
+
+constexpr int size_of(IntegerType value) { return value == IntegerType::u16 ? 2 : value == IntegerType::i32 ? 4 : 8; }
+
+/// What the kernels of this folder have in common: they are short, and nothing of them is tuned.
+struct StepConfig {
+  int threads = 256;
+};
+
+template <FieldsOf<StepConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("threads", config.threads);
+}
+
+/// Dynamic shared memory of kernels that sum over a block: at most one 64-bit sum per warp.
+constexpr int block_sum_shared_bytes = 8 * 256 / 32;
+
+/// What is measured of a structure, on the device. All zero before the first kernel: "first" is therefore kept as the
+/// largest of (all ones - position), and zero means that there is none.
+struct CsrMeasures {
+  unsigned long long bad_row_inverted;     ///< of a row whose offsets decrease or leave [0, nonzeros]
+  unsigned long long bad_column_inverted;  ///< of a position whose column is outside [0, cols)
+  unsigned long long sum_of_squares;       ///< of the row lengths
+  unsigned long long empty_rows;
+  unsigned long long longest_row;
+  unsigned unsorted;    ///< not 0: columns descend somewhere in a row
+  unsigned duplicates;  ///< not 0: a row names a column twice in a row
+};
+
+/// The first position noted in an inverted field, or -1.
+constexpr long long first_noted(unsigned long long inverted) { return inverted == 0 ? -1 : static_cast<long long>(~inverted); }
+
+struct CheckRowsTraits {
+  IntegerType source = IntegerType::i32;
+  IntegerType stored = IntegerType::i32;
+  bool copy = true;  ///< false: only measured
+};
+
+struct CheckRowsArgs {
+  const void* source;  ///< rows + 1 offsets
+  void* stored;
+  CsrMeasures* measures;
+  long long rows;
+  long long nonzeros;
+};
+
+struct CheckColumnsTraits {
+  IntegerType source = IntegerType::i32;
+  IntegerType stored = IntegerType::i32;
+  bool wide_offsets = false;
+  bool copy = true;  ///< false: only measured
+  bool count_columns = false;
+};
+
+struct CheckColumnsArgs {
+  const void* source;
+  void* stored;
+  const void* row_offsets;  ///< not yet known to be valid: they are only searched
+  unsigned* column_counts;  ///< cols, zero before
+  CsrMeasures* measures;
+  long long rows;
+  long long cols;
+  long long nonzeros;
+};
+
+struct ScanTraits {
+  bool wide = false;  ///< sums are kept and stored in 64 bits, else in 32
+};
+
+/// Entries that one step of a scan's block takes.
+constexpr int scan_tile = 1024;
+
+struct ScanArgs {
+  const unsigned* counts;
+  void* sums;     ///< one per block, of the sums' type
+  void* offsets;  ///< count + 1: exclusive sums and the total
+  long long count;
+  long long chunk;  ///< entries of a block: a multiple of the tile
+};
+
+/// What becomes of each row's length.
+enum class RowMeasure : unsigned char {
+  order_key,    ///< longest_row - length: ascending keys are descending lengths
+  strip_count,  ///< strips of `strip_entries` nonzeros
+};
+
+constexpr const char* name(RowMeasure value) {
+  switch (value) {
+    case RowMeasure::order_key: return "order_key";
+    case RowMeasure::strip_count: return "strip_count";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(RowMeasure) { return "RowMeasure"; }
+
+struct MeasureRowsTraits {
+  RowMeasure measure = RowMeasure::order_key;
+  bool wide_offsets = false;
+};
+
+struct MeasureRowsArgs {
+  const void* row_offsets;
+  unsigned* measures;  ///< rows
+  long long rows;
+  long long longest_row;
+  int strip_entries;
+};
+
+struct FillStripsTraits {
+  IntegerType offsets = IntegerType::i32;  ///< the one type: strips number their nonzeros in 32 bits
+};
+
+struct FillStripsArgs {
+  const int* row_offsets;
+  const int* strip_offsets;  ///< rows + 1: number of each row's first strip
+  Strip* strips;
+  long long rows;
+  long long strip_count;  ///< padding included
+  int strip_entries;
+};
+
+/// What is written for every nonzero.
+struct ExpandRowsTraits {
+  bool wide_offsets = false;
+  bool linear = false;               ///< row * cols + column instead of the row
+  IndexType index = IndexType::i32;  ///< of the columns, read where linear
+  bool wide_output = false;          ///< 64-bit results
+};
+
+struct ExpandRowsArgs {
+  const void* row_offsets;
+  const void* column_indices;
+  void* output;
+  long long rows;
+  long long cols;
+  long long nonzeros;
+};
+
+struct GatherTraits {
+  IntegerType source = IntegerType::i32;
+  IntegerType stored = IntegerType::i32;
+  bool permuted = true;  ///< false: a plain conversion
+};
+
+struct GatherArgs {
+  const void* source;
+  const int* positions;
+  void* stored;
+  long long count;
+};
+
+template <FieldsOf<CheckRowsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("source", traits.source);
+  visit("stored", traits.stored);
+  visit("copy", traits.copy);
+}
+
+template <FieldsOf<CheckColumnsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("source", traits.source);
+  visit("stored", traits.stored);
+  visit("wide_offsets", traits.wide_offsets);
+  visit("copy", traits.copy);
+  visit("count_columns", traits.count_columns);
+}
+
+template <FieldsOf<ScanTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("wide", traits.wide);
+}
+
+template <FieldsOf<MeasureRowsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("measure", traits.measure);
+  visit("wide_offsets", traits.wide_offsets);
+}
+
+template <FieldsOf<FillStripsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("offsets", traits.offsets);
+}
+
+template <FieldsOf<ExpandRowsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("wide_offsets", traits.wide_offsets);
+  visit("linear", traits.linear);
+  visit("index", traits.index);
+  visit("wide_output", traits.wide_output);
+}
+
+template <FieldsOf<GatherTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("source", traits.source);
+  visit("stored", traits.stored);
+  visit("permuted", traits.permuted);
+}
+
+}  // namespace vostok
