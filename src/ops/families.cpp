@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/family.hpp"
+#include "ops/sddmm/row_strips.hpp"
 #include "ops/spmm/row_tile.hpp"
 
 namespace vostok::ops {
@@ -25,6 +26,7 @@ const std::vector<Operation>& every_operation() {
   static const std::vector<Operation> list = [] {
     std::vector<Operation> made;
     made.push_back(operation("spmm", make_row_tile()));
+    made.push_back(operation("sddmm", make_row_strips()));
     return made;
   }();
   return list;

@@ -1,0 +1,91 @@
+// The rules of row_strips: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
+// problem or the device knows, and they leave out what cannot be fast.
+#include <algorithm>
+#include <array>
+
+#include "ops/grid.hpp"
+#include "ops/sddmm/row_strips.hpp"
+
+namespace vostok::ops::row_strips {
+
+namespace {
+
+struct Case {
+  const SddmmQuery& query;
+  RowStripsTraits traits;
+  const RowStripsConfig& config;
+};
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const Case&);
+};
+
+bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+
+/// Limits of every GPU since sm_75 stand in where a query names no device.
+int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 48 * 1024; }
+int threads_per_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1024; }
+
+/// Registers that min_blocks leaves a thread.
+int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)); }
+
+/// Registers that sums, the step's part of A, the loads in flight and their offsets take at least; addresses, counters and what
+/// conversions need take two dozen more.
+int registers_needed(const Case& c) {
+  const RowStripsConfig& config = c.config;
+  const int lane_elements = config.step_vectors * config.dense_vector;
+  const int offset_registers = c.traits.wide_offsets ? 2 : 1;
+  const int slots = std::max(1, config.strip_entries / config.threads_per_strip);
+  const int batch =
+      config.loads_in_flight * (std::max(1, lane_elements * size_of(c.traits.element) / 4) * (config.overlap_batches ? 2 : 1) + offset_registers);
+  const int held = config.column_path == ColumnPath::shuffle ? slots * offset_registers : 0;
+  return config.strip_entries + lane_elements + batch + held + (c.traits.blocked_sum ? slots : 0) + 24;
+}
+
+/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+constexpr std::array rules = {
+    Rule{"threads_per_strip is a power of two of at most 32", [](const Case& c) { return !is_power_of_two(c.config.threads_per_strip, 1, 32); }},
+    Rule{"a block has 1 to 32 whole warps",
+         [](const Case& c) {
+           return c.config.strips_per_block < 1 || c.config.strips_per_block > 1024 || threads(c.config) % 32 != 0 || threads(c.config) > 1024;
+         }},
+    Rule{"strip_entries is a power of two from 4 to 128", [](const Case& c) { return !is_power_of_two(c.config.strip_entries, 4, 128); }},
+    Rule{"dense_vector is a power of two of at most 16 bytes",
+         [](const Case& c) { return !is_power_of_two(c.config.dense_vector, 1, 16 / size_of(c.traits.element)); }},
+    Rule{"dense_vector is wider than the alignment of A's and B's rows",
+         [](const Case& c) { return c.config.dense_vector * size_of(c.traits.element) > c.traits.dense_alignment; }},
+    Rule{"dense_vector does not divide n", [](const Case& c) { return c.query.problem.n % c.config.dense_vector != 0; }},
+    Rule{"step_vectors is a power of two of at most 16", [](const Case& c) { return !is_power_of_two(c.config.step_vectors, 1, 16); }},
+    Rule{"loads_in_flight is a power of two that divides strip_entries",
+         [](const Case& c) { return !is_power_of_two(c.config.loads_in_flight, 1, c.config.strip_entries); }},
+    Rule{"the staged offsets do not fit the device's shared memory",
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c); }},
+    Rule{"min_blocks is at least 1, and that many blocks have more threads than a multiprocessor runs",
+         [](const Case& c) {
+           return c.config.min_blocks < 1 || c.config.min_blocks > 32 || threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c);
+         }},
+    Rule{"sums and loads in flight do not fit the registers that min_blocks leaves",
+         [](const Case& c) { return registers_needed(c) > register_limit(c); }},
+    Rule{"half of a step's elements or more would lie past n",
+         [](const Case& c) {
+           return step_length(c.config) > c.config.dense_vector && step_length(c.config) >= 2 * std::max<std::int64_t>(c.query.problem.n, 1);
+         }},
+    Rule{"more than half of a strip would stay empty in every row",
+         [](const Case& c) {
+           return c.config.strip_entries > 8 && c.config.strip_entries >= 2 * std::max<std::int64_t>(c.query.statistics.longest_row, 1);
+         }},
+    Rule{"there is nothing to overlap: loads_in_flight covers the strip",
+         [](const Case& c) { return c.config.overlap_batches && c.config.loads_in_flight == c.config.strip_entries; }},
+};
+
+}  // namespace
+
+std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config) {
+  const Case c{query, traits(query), config};
+  for (const Rule& rule : rules)
+    if (rule.breaks(c)) return rule.reason;
+  return std::nullopt;
+}
+
+}  // namespace vostok::ops::row_strips

@@ -1,0 +1,139 @@
+// The space of row_strips as tables. Products are bound by L1, which hands out 128 bytes a clock whatever the config: what is
+// tuned is how many loads wait at once, how many strips share a multiprocessor (they meet in L1 on the same rows of B) and
+// how much of a strip its row leaves empty.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "ops/sddmm/row_strips.hpp"
+
+namespace vostok::ops::row_strips {
+
+namespace {
+
+constexpr std::array lane_counts = {8, 16, 32, 4};
+constexpr std::array entry_counts = {32, 16, 64, 8};
+constexpr std::array vectors_of_step = {1, 2};
+
+struct Batches {
+  int loads_in_flight;
+  bool overlap;
+};
+
+constexpr std::array batches = {Batches{8, false}, Batches{16, false}, Batches{4, true}, Batches{8, true}};
+
+/// Threads of a block and threads that share a multiprocessor: 128 registers each, or 64.
+struct Blocks {
+  int threads_per_block;
+  int resident_threads;
+};
+
+constexpr std::array blocks = {Blocks{128, 512}, Blocks{64, 512}, Blocks{256, 512}, Blocks{128, 1024}, Blocks{256, 1024}};
+
+std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
+  std::int64_t widest = t.dense_alignment / size_of(t.element);
+  while (query.problem.n % widest != 0) widest /= 2;
+  return widest;
+}
+
+int power_of_two_up_to(std::int64_t value, int most) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
+}
+
+/// Nonzeros that do not stay in L2 anyway are streamed past it.
+bool streams_output(const SddmmQuery& query, const RowStripsTraits& t) {
+  constexpr std::int64_t usual_l2_bytes = 32 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.nonzeros > l2_bytes / 4 / size_of(t.output) / query.problem.batch;
+}
+
+/// What every config of this query has in common.
+RowStripsConfig common(const SddmmQuery& query) {
+  const RowStripsTraits t = traits(query);
+  return {.dense_vector = static_cast<int>(widest_vector(query, t)), .stream_output = streams_output(query, t)};
+}
+
+RowStripsConfig with_shape(RowStripsConfig config, int lanes, int entries, int step_vectors, const Blocks& block) {
+  config.threads_per_strip = lanes;
+  config.strip_entries = entries;
+  config.step_vectors = step_vectors;
+  config.strips_per_block = block.threads_per_block / lanes;
+  config.min_blocks = block.resident_threads / block.threads_per_block;
+  return config;
+}
+
+RowStripsConfig with_batches(RowStripsConfig config, const Batches& batch, ColumnPath path) {
+  config.loads_in_flight = std::min(batch.loads_in_flight, config.strip_entries);
+  config.overlap_batches = batch.overlap;
+  config.column_path = path;
+  return config;
+}
+
+/// Lanes for 128 bytes of a row, fewer where n is short.
+int default_lanes(const SddmmQuery& query, const RowStripsConfig& config) {
+  const int line = 128 / (config.dense_vector * size_of(query.problem.element));
+  return std::min(power_of_two_up_to(query.problem.n / config.dense_vector, 32), std::min(line, 32));
+}
+
+int default_entries(const SddmmQuery& query) {
+  const int fitting = power_of_two_up_to(static_cast<std::int64_t>(query.statistics.mean_row), 32);
+  const int longest = power_of_two_up_to(query.statistics.longest_row, 32);
+  return std::max(8, std::min(fitting, longest));
+}
+
+/// The short list's entries.
+struct Choice {
+  int lanes, entries, step_vectors;
+  Blocks block;
+  Batches batch;
+  ColumnPath path;
+};
+
+constexpr std::array choices = {
+    Choice{8, 32, 1, {128, 512}, {16, false}, ColumnPath::shared},  Choice{8, 16, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{8, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},  Choice{8, 32, 1, {256, 512}, {4, true}, ColumnPath::shared},
+    Choice{16, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},  Choice{16, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{32, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},  Choice{32, 16, 1, {64, 512}, {8, false}, ColumnPath::shuffle},
+    Choice{8, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},    Choice{8, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{32, 8, 1, {128, 1024}, {8, false}, ColumnPath::shuffle}, Choice{4, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
+    Choice{16, 32, 1, {256, 512}, {8, false}, ColumnPath::shuffle}, Choice{8, 32, 1, {64, 512}, {8, false}, ColumnPath::shared},
+};
+
+}  // namespace
+
+RowStripsConfig default_config(const SddmmQuery& query) {
+  const RowStripsConfig base = common(query);
+  const RowStripsConfig shaped = with_shape(base, default_lanes(query, base), default_entries(query), 1, blocks.front());
+  return with_batches(shaped, batches.front(), ColumnPath::shared);
+}
+
+std::vector<RowStripsConfig> space(const SddmmQuery& query) {
+  std::vector<RowStripsConfig> list = {default_config(query)};
+  const RowStripsConfig base = common(query);
+  const auto add = [&](const RowStripsConfig& config) {
+    if (!(config == list.front())) list.push_back(config);
+  };
+  for (const int lanes : lane_counts)
+    for (const int entries : entry_counts)
+      for (const int step_vectors : vectors_of_step)
+        for (const Blocks& block : blocks)
+          for (const Batches& batch : batches) {
+            if (batch.loads_in_flight > entries) continue;
+            const RowStripsConfig shaped = with_shape(base, lanes, entries, step_vectors, block);
+            add(with_batches(shaped, batch, ColumnPath::shared));
+            // Shuffles only where blocks are of the usual size.
+            if (block.threads_per_block == blocks.front().threads_per_block) add(with_batches(shaped, batch, ColumnPath::shuffle));
+          }
+  return list;
+}
+
+std::vector<RowStripsConfig> short_list(const SddmmQuery& query) {
+  std::vector<RowStripsConfig> list = {default_config(query)};
+  for (const Choice& c : choices) {
+    const RowStripsConfig config = with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
+    if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+  }
+  return list;
+}
+
+}  // namespace vostok::ops::row_strips
