@@ -65,10 +65,19 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
 }
 
 template <class Problem>
+  requires Problem::masked
 Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
   return Plan<Problem>(plan::make_plan(*state_->planner, problem, topology, options));
 }
+
+template <class Problem>
+  requires(!Problem::masked)
+Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
+  return Plan<Problem>(plan::make_plan(*state_->planner, problem, options));
+}
+
 template SpmmPlan Context::plan(const Spmm&, const Topology&, const PlanOptions&) const;
+template SddmmPlan Context::plan(const Sddmm&, const Topology&, const PlanOptions&) const;
 
 const DeviceInfo& Context::device() const { return state_->session->device().info(); }
 

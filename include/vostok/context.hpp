@@ -105,9 +105,15 @@ class Context {
   /// Errors: invalid_topology (names row and value), capture_active, out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 
-  /// Decides, compiles and loads a plan for an Spmm, ... Errors: invalid_argument, unsupported, capture_active, no_compiler, missing_kernel.
+  /// Decides, compiles and loads. Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention and SparseAttentionBackward are planned with
+  /// a topology; DepthwiseConvolution, BiasActivation and Im2col without.
+  /// Errors: invalid_argument, unsupported, wrong_device, capture_active, no_compiler, missing_kernel, out_of_memory.
   template <class Problem>
+    requires Problem::masked
   Plan<Problem> plan(const Problem& problem, const Topology& topology, const PlanOptions& options = {}) const;
+  template <class Problem>
+    requires(!Problem::masked)
+  Plan<Problem> plan(const Problem& problem, const PlanOptions& options = {}) const;
 
   const DeviceInfo& device() const;
   Counters counters() const;

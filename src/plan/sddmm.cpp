@@ -1,0 +1,52 @@
+// SDDMM from problem to plan and through `execute`.
+#include "ops/sddmm/problem.hpp"
+#include "plan/make_plan.hpp"
+#include "plan/operation.hpp"
+#include "tune/sddmm_case.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+template <>
+struct Operation<Sddmm> {
+  static constexpr const char* object = "SDDMM";
+  using State = PlanStateOf<Sddmm>;
+
+  static void validate(const Sddmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static bool transposed(const Sddmm&) { return false; }
+  static std::vector<ops::SizeRange> ranges(const Sddmm& problem, const TopologyStatistics& statistics) {
+    return statistics.nonzeros == 0 ? std::vector<ops::SizeRange>() : std::vector<ops::SizeRange>{{problem.n, problem.n}};
+  }
+  static std::shared_ptr<const ops::Query> query(const Sddmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                                 const device::Device* device) {
+    return ops::make_query(problem, statistics, n, device);
+  }
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {
+    return std::make_unique<tune::SddmmCase>(device, static_cast<const ops::SddmmQuery&>(query).problem, std::move(mask), seed);
+  }
+
+  static std::int64_t size_of_call(const State& state, SddmmArguments&) { return state.problem.n; }
+  static std::array<Operand, 5> operands(const State& state, const SddmmArguments& arguments) {
+    const Sddmm& problem = state.problem;
+    return {{{"lhs", arguments.lhs, problem.n > 0},
+             {"rhs", arguments.rhs, problem.n > 0},
+             {"output", arguments.output, true},
+             {"multiplier", arguments.multiplier, problem.multiply},
+             {"device_scale", arguments.device_scale, problem.scale == Scale::device, false}}};
+  }
+};
+
+PlanStatePointer make_plan(const Planner& planner, const Sddmm& problem, const Topology& topology, const PlanOptions& options) {
+  return plan_masked(planner, problem, topology, options);
+}
+
+PlanStatePointer rebind_plan(const PlanState& old, const Sddmm& problem, const Topology& topology) {
+  return rebind_operation(old, problem, topology);
+}
+
+}  // namespace plan
+
+template class Plan<Sddmm>;
+
+}  // namespace vostok
