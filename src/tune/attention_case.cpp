@@ -1,0 +1,144 @@
+#include "tune/attention_case.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "sparse/elements.hpp"
+#include "sparse/reference.hpp"
+
+namespace vostok::tune {
+
+namespace {
+
+constexpr double exponential_error = 5e-7;
+
+/// What rounding to a 16-bit type costs numbers that a row shares, `roundings` times.
+double rounding(const AttentionOperands& operands, int roundings) {
+  const Dtype type = operands.problem().element;
+  if (type == Dtype::f32) return 0;
+  return roundings * (sparse::unit_roundoff(type) + sparse::smallest_value(type) / 2 * static_cast<double>(operands.longest_row()));
+}
+
+void hold(Check& check) {
+  if (check.wrong.empty() && !(check.error <= check.tolerance))
+    check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
+}
+
+double multiply_adds(const AttentionOperands& operands) {
+  const SparseAttention& problem = operands.problem();
+  return static_cast<double>(operands.mask().nonzeros()) * static_cast<double>(problem.n + problem.value_size) * static_cast<double>(problem.batch);
+}
+
+}  // namespace
+
+double attention_tolerance(const AttentionOperands& operands) {
+  const SparseAttention& problem = operands.problem();
+  return exponential_error + sparse::sum_tolerance(problem.n) + sparse::sum_tolerance(operands.longest_row(), problem.element) +
+         rounding(operands, 1);
+}
+
+double attention_backward_tolerance(const AttentionOperands& operands) {
+  const SparseAttention& problem = operands.problem();
+  const std::int64_t longest = std::max(operands.longest_row(), operands.longest_column());
+  return 2 * exponential_error + 2 * sparse::sum_tolerance(std::max(problem.n, problem.value_size)) + sparse::sum_tolerance(operands.longest_row()) +
+         sparse::sum_tolerance(longest, problem.element) + rounding(operands, 3);
+}
+
+AttentionCase::AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes)
+    : device_(device),
+      operands_(device, problem, std::move(mask), seed),
+      heads_(operands_.sampled_heads(seed + 3)),
+      output_(device, problem.element, operands_.output_shape(), problem.alignment_bytes),
+      saved_(device, operands_.saved_type(), operands_.saved_shape(saved_bytes), 0) {
+  for (const std::int64_t head : heads_) reference_.push_back(sparse::attention(operands_.mask(), operands_.head(head)));
+  arguments_ = {.query = operands_.query().data(),
+                .key = operands_.key().data(),
+                .value = operands_.value().data(),
+                .output = output_.data(),
+                .saved = saved_.data()};
+}
+
+double AttentionCase::flops() const { return 2 * multiply_adds(operands_); }
+
+Check AttentionCase::verify(const std::function<void(Stream)>& enqueue) {
+  const Stream stream = device_.own_stream();
+  output_.poison(stream);
+  saved_.poison(stream);
+  enqueue(stream);
+  device_.synchronize(stream);
+
+  const HeadsOutput::Contents output = output_.read("the output");
+  const HeadsOutput::Contents saved = saved_.read("what was saved");
+  Check check{.error = 0, .tolerance = attention_tolerance(operands_), .wrong = output.wrong.empty() ? saved.wrong : output.wrong};
+  double saved_error = 0;
+  for (std::size_t i = 0; i < heads_.size(); ++i) {
+    const sparse::AttentionForward& reference = reference_[i];
+    check.error = std::max(check.error, output_.error(output, heads_[i], reference.output));
+    if (operands_.problem().saved == Saved::probabilities)
+      saved_error = std::max(saved_error, saved_.error(saved, heads_[i], reference.probabilities));
+    if (operands_.problem().saved == Saved::row_statistics) saved_error = std::max(saved_error, saved_.error(saved, heads_[i], reference.logarithms));
+  }
+  if (check.wrong.empty() && !(saved_error <= check.tolerance))
+    check.wrong = fmt::format("error {:.2e} of what was saved is above the tolerance {:.2e}", saved_error, check.tolerance);
+  hold(check);
+  return check;
+}
+
+AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask, std::uint64_t seed,
+                                             std::int64_t saved_bytes)
+    : device_(device),
+      operands_(device, problem.forward, std::move(mask), seed),
+      output_gradient_(device, problem.forward.element, operands_.output_shape(), problem.forward.alignment_bytes, seed + 4),
+      heads_(operands_.sampled_heads(seed + 3)),
+      output_(device, problem.forward.element, operands_.output_shape(), problem.forward.alignment_bytes),
+      saved_(device, operands_.saved_type(), operands_.saved_shape(saved_bytes), 0),
+      query_gradient_(device, problem.forward.element, operands_.query_shape(), problem.forward.alignment_bytes),
+      key_gradient_(device, problem.forward.element, operands_.key_shape(), problem.forward.alignment_bytes),
+      value_gradient_(device, problem.forward.element, operands_.value_shape(), problem.forward.alignment_bytes) {
+  for (const std::int64_t head : heads_)
+    reference_.push_back(sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head)));
+  saved_.poison(device.own_stream());
+  device.synchronize(device.own_stream());
+  arguments_ = {.query = operands_.query().data(),
+                .key = operands_.key().data(),
+                .value = operands_.value().data(),
+                .output_gradient = output_gradient_.data(),
+                .saved = saved_.data(),
+                .query_gradient = query_gradient_.data(),
+                .key_gradient = key_gradient_.data(),
+                .value_gradient = value_gradient_.data()};
+}
+
+AttentionArguments AttentionBackwardCase::forward_call() const {
+  return {.query = arguments_.query, .key = arguments_.key, .value = arguments_.value, .output = output_.data(), .saved = saved_.data()};
+}
+
+double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(operands_); }
+
+Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) {
+  struct Gradient {
+    const char* name;
+    const HeadsOutput& output;
+    std::vector<double> sparse::AttentionGradients::* reference;
+  };
+  const Gradient gradients[] = {{"the queries' gradient", query_gradient_, &sparse::AttentionGradients::query},
+                                {"the keys' gradient", key_gradient_, &sparse::AttentionGradients::key},
+                                {"the values' gradient", value_gradient_, &sparse::AttentionGradients::value}};
+  const Stream stream = device_.own_stream();
+  for (const Gradient& gradient : gradients) gradient.output.poison(stream);
+  enqueue(stream);
+  device_.synchronize(stream);
+
+  Check check{.error = 0, .tolerance = attention_backward_tolerance(operands_), .wrong = {}};
+  for (const Gradient& gradient : gradients) {
+    const HeadsOutput::Contents contents = gradient.output.read(gradient.name);
+    if (check.wrong.empty()) check.wrong = contents.wrong;
+    for (std::size_t i = 0; i < heads_.size(); ++i)
+      check.error = std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
+  }
+  hold(check);
+  return check;
+}
+
+}  // namespace vostok::tune
