@@ -4,12 +4,11 @@
 
 #include "base/checked.hpp"
 #include "ops/problem_fields.hpp"
+#include "plan/plan_state.hpp"
 
 namespace vostok::plan {
 
 namespace {
-
-constexpr std::int64_t workspace_alignment = 256;
 
 /// Leading dimensions and strides of one operand [batch, rows, width].
 void require_layout(const char* object, const char* leading_field, std::int64_t leading, const char* stride_field, std::int64_t stride,
@@ -164,7 +163,7 @@ float attention_scale(const SparseAttention& problem, float passed) { return pas
 
 std::int64_t Carving::take(std::int64_t bytes) {
   const std::int64_t offset = bytes_;
-  bytes_ += round_up(bytes, workspace_alignment);
+  bytes_ += round_up(bytes, workspace_alignment_bytes);
   return offset;
 }
 

@@ -25,7 +25,8 @@ void require_same_shape(const char* object, const Topology& old, const Topology&
 void fail_workspace(const char* object, const void* workspace, std::int64_t bytes) {
   if (workspace == nullptr)
     fail(ErrorCode::invalid_argument, "cannot execute {}: .workspace is null, and the plan needs workspace_bytes() = {}", object, bytes);
-  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to 256 bytes", object, workspace);
+  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to {} bytes", object, workspace,
+       workspace_alignment_bytes);
 }
 
 }  // namespace vostok::plan

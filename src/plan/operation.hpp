@@ -44,7 +44,7 @@ struct Operation;
 void require_same_shape(const char* object, const Topology& old, const Topology& topology);
 
 inline void require_workspace(const char* object, const void* workspace, std::int64_t bytes) {
-  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)) fail_workspace(object, workspace, bytes);
+  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment_bytes != 0)) fail_workspace(object, workspace, bytes);
 }
 
 template <std::size_t count>

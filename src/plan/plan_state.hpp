@@ -14,6 +14,9 @@ namespace vostok {
 namespace plan {
 class Planner;
 
+/// A workspace starts at a multiple of this, and is a multiple of it long.
+inline constexpr std::int64_t workspace_alignment_bytes = 256;
+
 /// What serves one range of n: a query, its decision, and the launches of one execute.
 struct Choice {
   std::shared_ptr<const ops::Query> query;

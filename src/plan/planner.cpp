@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/text.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
@@ -45,7 +46,7 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   const FieldMap& config = choice.decision->config;
   choice.launches = family.launches(*choice.query, config, pointers_of(topology, family.needs(*choice.query, config)));
   for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
-  choice.workspace_bytes = family.workspace_bytes(*choice.query, config);
+  choice.workspace_bytes = round_up(family.workspace_bytes(*choice.query, config), workspace_alignment_bytes);
   return choice;
 }
 

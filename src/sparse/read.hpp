@@ -13,4 +13,11 @@ Csr read_mtx(const std::filesystem::path& path);  ///< Matrix Market coordinate:
 Csr read_npy(const std::filesystem::path& path);  ///< a dense 2-D f2/f4/f8 array; exact zeros are dropped (4-D [O,I,1,1] counts as 2-D)
 Csr read(const std::filesystem::path& path);      ///< by extension; any other is invalid_argument naming the known ones
 
+/// A dense array of any number of dimensions, row-major.
+struct DenseArray {
+  std::vector<std::int64_t> shape = {};
+  std::vector<double> values = {};
+};
+DenseArray read_array(const std::filesystem::path& path);  ///< .npy of f2/f4/f8
+
 }  // namespace vostok::sparse

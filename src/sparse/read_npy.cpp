@@ -93,49 +93,74 @@ struct Half {
   }
 };
 
+/// The elements in row-major order.
 template <class Element>
-Csr drop_zeros(const Array& array, std::int64_t rows, std::int64_t cols) {
-  const std::int64_t wanted_bytes =
-      checked_multiply(checked_multiply(rows, cols, "an array's elements"), static_cast<std::int64_t>(sizeof(Element)), "an array's bytes");
+std::vector<double> decode(const Array& array) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : array.shape) count = checked_multiply(count, size, "an array's elements");
+  const std::int64_t wanted_bytes = checked_multiply(count, static_cast<std::int64_t>(sizeof(Element)), "an array's bytes");
   const auto found_bytes = static_cast<std::int64_t>(array.data.size());
   if (found_bytes != wanted_bytes)
-    array.damaged(fmt::format("{} x {} elements of type {} take {} bytes, it has {}", rows, cols, array.type, wanted_bytes, found_bytes));
+    array.damaged(fmt::format("{} elements of type {} take {} bytes, it has {}", count, array.type, wanted_bytes, found_bytes));
 
-  Csr csr{.rows = rows, .cols = cols};
-  csr.row_offsets.reserve(static_cast<std::size_t>(rows) + 1);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t col = 0; col < cols; ++col) {
-      const std::int64_t at = array.column_major ? col * rows + row : row * cols + col;
-      Element element;
-      std::memcpy(&element, array.data.data() + at * static_cast<std::int64_t>(sizeof(Element)), sizeof(Element));
-      const auto value = static_cast<double>(element);
+  const std::int64_t columns = array.shape.size() > 1 ? array.shape[1] : 1;
+  const std::int64_t rows = columns > 0 ? count / columns : 0;
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = array.column_major ? i % columns * rows + i / columns : i;
+    Element element;
+    std::memcpy(&element, array.data.data() + at * static_cast<std::int64_t>(sizeof(Element)), sizeof(Element));
+    values[static_cast<std::size_t>(i)] = static_cast<double>(element);
+  }
+  return values;
+}
+
+std::vector<double> decode_any(const Array& array) {
+  if (array.column_major && array.shape.size() > 2)
+    array.refuse(ErrorCode::unsupported, fmt::format("{} dimensions in Fortran order are not read, only up to 2", array.shape.size()));
+  if (array.type == "<f2") return decode<Half>(array);
+  if (array.type == "<f4") return decode<float>(array);
+  if (array.type == "<f8") return decode<double>(array);
+  array.refuse(ErrorCode::unsupported, fmt::format("elements of type '{}' are not read, only '<f2', '<f4' and '<f8'", array.type));
+}
+
+/// Whether a matrix is meant: two dimensions, or the [O,I,1,1] of a 1x1 convolution.
+bool is_matrix(const std::vector<std::int64_t>& shape) { return shape.size() == 2 || (shape.size() == 4 && shape[2] == 1 && shape[3] == 1); }
+
+}  // namespace
+
+DenseArray read_array(const std::filesystem::path& path) {
+  const std::string bytes = read_bytes(path);
+  const Array array = parse(bytes, path.string());
+  return {.shape = array.shape, .values = decode_any(array)};
+}
+
+Csr read_npy(const std::filesystem::path& path) {
+  const std::string bytes = read_bytes(path);
+  Array array = parse(bytes, path.string());
+  const auto& shape = array.shape;
+  if (!is_matrix(shape)) {
+    array.refuse(ErrorCode::unsupported, fmt::format("its {} dimensions{} are neither a matrix nor the [O,I,1,1] of a 1x1 convolution", shape.size(),
+                                                     shape.size() == 4 ? fmt::format(" [{},{},{},{}]", shape[0], shape[1], shape[2], shape[3]) : ""));
+  }
+  array.shape.resize(2);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (shape[0] > most || shape[1] > most) array.damaged(fmt::format("the sizes {} x {} do not fit in 32 bits", shape[0], shape[1]));
+
+  const std::vector<double> values = decode_any(array);
+  Csr csr{.rows = shape[0], .cols = shape[1]};
+  csr.row_offsets.reserve(static_cast<std::size_t>(csr.rows) + 1);
+  for (std::int64_t row = 0; row < csr.rows; ++row) {
+    for (std::int64_t column = 0; column < csr.cols; ++column) {
+      const double value = values[static_cast<std::size_t>(row * csr.cols + column)];
       if (value == 0) continue;
-      csr.column_indices.push_back(static_cast<std::int32_t>(col));
+      csr.column_indices.push_back(static_cast<std::int32_t>(column));
       csr.values.push_back(value);
     }
     csr.row_offsets.push_back(csr.nonzeros());
   }
-  csr.note = fmt::format("dense {}, {} zeros dropped", array.type, rows * cols - csr.nonzeros());
+  csr.note = fmt::format("dense {}, {} zeros dropped", array.type, csr.rows * csr.cols - csr.nonzeros());
   return csr;
-}
-
-}  // namespace
-
-Csr read_npy(const std::filesystem::path& path) {
-  const std::string bytes = read_bytes(path);
-  const Array array = parse(bytes, path.string());
-  const auto& shape = array.shape;
-  const bool convolution = shape.size() == 4 && shape[2] == 1 && shape[3] == 1;
-  if (shape.size() != 2 && !convolution) {
-    array.refuse(ErrorCode::unsupported, fmt::format("its {} dimensions{} are neither a matrix nor the [O,I,1,1] of a 1x1 convolution", shape.size(),
-                                                     shape.size() == 4 ? fmt::format(" [{},{},{},{}]", shape[0], shape[1], shape[2], shape[3]) : ""));
-  }
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (shape[0] > most || shape[1] > most) array.damaged(fmt::format("the sizes {} x {} do not fit in 32 bits", shape[0], shape[1]));
-  if (array.type == "<f2") return drop_zeros<Half>(array, shape[0], shape[1]);
-  if (array.type == "<f4") return drop_zeros<float>(array, shape[0], shape[1]);
-  if (array.type == "<f8") return drop_zeros<double>(array, shape[0], shape[1]);
-  array.refuse(ErrorCode::unsupported, fmt::format("elements of type '{}' are not read, only '<f2', '<f4' and '<f8'", array.type));
 }
 
 }  // namespace vostok::sparse
