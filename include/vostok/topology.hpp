@@ -34,6 +34,7 @@ struct CsrView {
   std::int64_t cols = 0;
   IndexArray row_offsets = {};     ///< rows + 1 values, starting at 0 and never decreasing
   IndexArray column_indices = {};  ///< row_offsets[rows] values in [0, cols); any order within a row, repeats add up
+  std::int64_t nonzeros = -1;      ///< row_offsets[rows] where known: saves offsets in device memory a read-back. Checked; -1: not known
 };
 
 /// What the planner looks at. Row length: nonzeros of a row.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ops/topology/queue.hpp"
 #include "plan/kernels.hpp"
 
 namespace vostok::plan {
@@ -18,7 +19,10 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       compile_(options.compile),
       compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       max_workspace_bytes_(options.max_workspace_bytes),
-      kernels_(std::make_unique<Kernels>(*this)) {}
+      kernels_(std::make_unique<Kernels>(*this)),
+      step_kernels_(std::make_unique<ops::StepKernels>([this](const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+        return kernels_->get(request, shared_bytes)->kernel;
+      })) {}
 
 Session::~Session() {
   for (void* memory : kept_) device_->release_behind(memory, {});

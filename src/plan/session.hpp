@@ -14,6 +14,10 @@
 #include "plan/stores.hpp"
 #include "plan/stream_set.hpp"
 
+namespace vostok::ops {
+class StepKernels;
+}
+
 namespace vostok::plan {
 
 class Kernels;
@@ -32,6 +36,7 @@ class Session {
   Logger& logger() const { return *logger_; }
   AtomicCounters& counters() const { return *counters_; }
   Kernels& kernels() const { return *kernels_; }
+  ops::StepKernels& step_kernels() const { return *step_kernels_; }
   CompilePolicy compile() const { return compile_; }
   int compile_threads() const { return compile_threads_; }
   std::int64_t max_workspace_bytes() const { return max_workspace_bytes_; }
@@ -52,6 +57,7 @@ class Session {
   int compile_threads_;
   std::int64_t max_workspace_bytes_;
   std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<ops::StepKernels> step_kernels_;
   std::mutex mutex_;
   std::vector<void*> kept_;  ///< memory whose users are not known
 };

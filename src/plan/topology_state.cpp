@@ -1,122 +1,234 @@
 #include "plan/topology_state.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "sparse/row_order.hpp"
+#include "ops/topology/primitives.hpp"
+#include "plan/index_arrays.hpp"
 
 namespace vostok {
 
 namespace {
 
-/// The array as 64-bit values on the host, from wherever it lies.
-std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray& array, std::int64_t count, Stream stream) {
-  std::vector<char> raw(static_cast<std::size_t>(checked_multiply(count, array.element_bytes(), "the bytes of an index array")));
-  if (device.is_device_pointer(array.data())) device.copy_to_host(raw.data(), array.data(), static_cast<std::int64_t>(raw.size()), stream);
-  else std::memcpy(raw.data(), array.data(), raw.size());
-
-  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  const auto widen = [&]<class T>(T) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      T value{};
-      std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
-      values[i] = value;
-    }
-  };
-  if (array.element_bytes() == 2) widen(std::uint16_t{});
-  else if (array.element_bytes() == 4) widen(std::int32_t{});
-  else widen(std::int64_t{});
-  return values;
-}
-
-/// Columns as kernels store them; throws for one that is out of range.
-std::vector<std::int32_t> checked_columns(const std::vector<std::int64_t>& columns, const std::vector<std::int64_t>& row_offsets, std::int64_t cols) {
-  std::vector<std::int32_t> narrow(columns.size());
-  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
-    for (auto i = static_cast<std::size_t>(row_offsets[row]); std::cmp_less(i, row_offsets[row + 1]); ++i) {
-      if (columns[i] < 0 || columns[i] >= cols) sparse::validate_column(static_cast<std::int64_t>(row), columns[i], cols, "topology");
-      narrow[i] = static_cast<std::int32_t>(columns[i]);
-    }
-  }
-  return narrow;
-}
-
-device::Buffer upload(device::Device& device, const std::vector<std::int32_t>& values) {
-  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(std::int32_t));
-  device::Buffer buffer(device, bytes);
-  if (bytes > 0) device.copy_to_device(buffer.data(), values.data(), bytes);
-  return buffer;
-}
+constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 
 void require_sizes(const CsrView& csr) {
   if (csr.rows < 0) fail(ErrorCode::invalid_topology, "cannot make topology: rows = {} is negative", csr.rows);
   if (csr.cols < 0) fail(ErrorCode::invalid_topology, "cannot make topology: cols = {} is negative", csr.cols);
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (csr.rows >= most) fail(ErrorCode::unsupported, "cannot make topology: rows = {} is past 2^31 - 2", csr.rows);
-  if (csr.cols > most) fail(ErrorCode::unsupported, "cannot make topology: cols = {} is past 2^31 - 1", csr.cols);
+  if (csr.rows >= most_narrow) fail(ErrorCode::unsupported, "cannot make topology: rows = {} is past 2^31 - 2", csr.rows);
+  if (csr.cols > most_narrow) fail(ErrorCode::unsupported, "cannot make topology: cols = {} is past 2^31 - 1", csr.cols);
   if (csr.row_offsets.data() == nullptr) fail(ErrorCode::invalid_argument, "cannot make topology: row_offsets is null");
+}
+
+void require_columns(const CsrView& csr, std::int64_t nonzeros) {
+  if (nonzeros > 0 && csr.column_indices.data() == nullptr)
+    fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
+}
+
+/// Counting the columns of a matrix as it is made costs memory and time in proportion to them: only where they are not many more
+/// than its nonzeros.
+bool counts_columns_early(std::int64_t cols, std::int64_t nonzeros) {
+  constexpr std::int64_t always = 1 << 20;
+  return cols <= std::max(always, 4 * nonzeros) && nonzeros <= most_narrow;
+}
+
+/// Measures and, behind them, counts, all zero: one fill for both.
+struct Measuring {
+  Measuring(const ops::Queue& queue, std::int64_t cols)
+      : memory(queue, ops::QueuedMemory::bytes_of<CsrMeasures>(2) + ops::QueuedMemory::bytes_of<std::uint32_t>(cols)),
+        measures(memory.take<CsrMeasures>(2)),
+        column_counts(memory.take<std::uint32_t>(cols)) {
+    queue.fill_zero(memory.data(), memory.bytes());
+  }
+  /// Of the structure, and of its transpose. Waits.
+  std::array<CsrMeasures, 2> read(const ops::Queue& queue) const {
+    std::array<CsrMeasures, 2> values{};
+    queue.device().copy_to_host(values.data(), measures, sizeof(values));
+    return values;
+  }
+
+  ops::QueuedMemory memory;
+  CsrMeasures* measures;
+  std::uint32_t* column_counts;
+};
+
+/// Offsets of the transpose from the column counts, and their measures.
+ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuring, std::int64_t cols, std::int64_t nonzeros) {
+  ops::QueuedMemory offsets(queue, (cols + 1) * std::int64_t{sizeof(std::int32_t)});
+  ops::exclusive_scan(queue, measuring.column_counts, cols, offsets.data(), false);
+  ops::measure_rows(queue, offsets.data(), false, cols, nonzeros, measuring.measures + 1);
+  return offsets;
+}
+
+/// An invalid structure is looked at once more, on the host: the same check as everywhere names what is wrong.
+[[noreturn]] void fail_invalid(device::Device& device, const CsrView& csr, std::int64_t nonzeros, const CsrMeasures& measures) {
+  const std::vector<std::int64_t> offsets = plan::read_indices(device, csr.row_offsets, 0, csr.rows + 1);
+  sparse::validate_offsets(csr.rows, offsets, nonzeros, "topology");
+  const std::int64_t position = first_noted(measures.bad_column_inverted);
+  const std::int64_t column = plan::read_indices(device, csr.column_indices, position, 1).front();
+  const auto row = std::upper_bound(offsets.begin(), offsets.end(), position) - offsets.begin() - 1;
+  sparse::validate_column(row, column, csr.cols, "topology");
+  fail(ErrorCode::invalid_topology, "cannot use topology: its arrays changed while they were copied");
 }
 
 }  // namespace
 
 TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream) : session_(std::move(session)) {
   require_sizes(csr);
-  device::Device& device = session_->device();
-  row_offsets_ = read_indices(device, csr.row_offsets, csr.rows + 1, stream);
-  const std::int64_t nonzeros = row_offsets_.back();
-  sparse::validate_offsets(csr.rows, row_offsets_, nonzeros, "topology");
-  if (nonzeros > std::numeric_limits<std::int32_t>::max())
-    fail(ErrorCode::unsupported, "cannot make topology: {} nonzeros are past 2^31 - 1", nonzeros);
-  if (nonzeros > 0 && csr.column_indices.data() == nullptr)
-    fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
-
-  std::vector<std::int32_t> columns;
-  if (nonzeros > 0) columns = checked_columns(read_indices(device, csr.column_indices, nonzeros, stream), row_offsets_, csr.cols);
-  statistics_ = sparse::statistics(csr.rows, csr.cols, row_offsets_, columns);
-  device_offsets_ = upload(device, {row_offsets_.begin(), row_offsets_.end()});
-  device_columns_ = upload(device, columns);
+  const device::Device& device = session_->device();
+  if (device.is_device_pointer(csr.row_offsets.data()) || device.is_device_pointer(csr.column_indices.data())) build_on_device(csr, stream);
+  else build_on_host(csr);
 }
 
 TopologyState::~TopologyState() {
-  for (device::Buffer* buffer : {&device_offsets_, &device_columns_, &device_order_}) session_->release(buffer->release(), used_);
+  own_.release(*session_, used_);
+  transposed_.release(*session_, used_);
+}
+
+ops::Queue TopologyState::queue() const { return {session_->device(), session_->step_kernels(), session_->device().own_stream()}; }
+
+void TopologyState::build_on_host(const CsrView& csr) {
+  own_.host_offsets = plan::widen(csr.row_offsets, 0, csr.rows + 1);
+  const std::int64_t nonzeros = csr.nonzeros >= 0 ? csr.nonzeros : own_.host_offsets.back();
+  sparse::validate_offsets(csr.rows, own_.host_offsets, nonzeros, "topology");
+  require_columns(csr, nonzeros);
+  const std::vector<std::int32_t> columns = plan::checked_columns(csr.column_indices, own_.host_offsets, csr.cols);
+  own_.statistics = sparse::statistics(csr.rows, csr.cols, own_.host_offsets, columns);
+  own_.wide_offsets = nonzeros > most_narrow;
+
+  const ops::Queue queue = this->queue();
+  if (own_.wide_offsets) own_.row_offsets = plan::upload(queue, own_.host_offsets);
+  else own_.row_offsets = plan::upload(queue, std::vector<std::int32_t>(own_.host_offsets.begin(), own_.host_offsets.end()));
+  if (own_.stored_index() == IndexType::i32) own_.column_indices = plan::upload(queue, columns);
+  else own_.column_indices = plan::upload(queue, std::vector<std::uint16_t>(columns.begin(), columns.end()));
+}
+
+void TopologyState::build_on_device(const CsrView& csr, Stream stream) {
+  const ops::Queue queue = this->queue();
+  device::Device& device = queue.device();
+  device.wait_for(stream);
+  // An array that lies on the host is brought to the other.
+  CsrView view = csr;
+  ops::QueuedMemory offsets, columns;
+  if (!device.is_device_pointer(csr.row_offsets.data())) {
+    if (view.nonzeros < 0) view.nonzeros = plan::widen(csr.row_offsets, csr.rows, 1).front();
+    offsets = plan::upload_indices(queue, view.row_offsets, csr.rows + 1);
+  }
+  const std::int64_t nonzeros = view.nonzeros >= 0 ? view.nonzeros : plan::read_indices(device, view.row_offsets, csr.rows, 1).front();
+  if (nonzeros < 0) fail_invalid(device, view, nonzeros, {});
+  require_columns(csr, nonzeros);
+  if (nonzeros > 0 && !device.is_device_pointer(csr.column_indices.data())) columns = plan::upload_indices(queue, view.column_indices, nonzeros);
+  copy_from_device(view, nonzeros);
+  if (!own_.statistics.sorted && !own_.statistics.duplicates) find_duplicates();
+}
+
+void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) {
+  const ops::Queue queue = this->queue();
+  const bool early = counts_columns_early(csr.cols, nonzeros);
+  own_.statistics = {.rows = csr.rows, .cols = csr.cols, .nonzeros = nonzeros};
+  own_.wide_offsets = nonzeros > most_narrow;
+  own_.row_offsets = ops::QueuedMemory(queue, (csr.rows + 1) * size_of(ops::offset_type(own_.wide_offsets)));
+  own_.column_indices =
+      ops::QueuedMemory(queue, checked_multiply(nonzeros, size_of(ops::integer_type(own_.stored_index())), "bytes of column indices"));
+  const Measuring measuring(queue, early ? csr.cols : 0);
+  ops::copy_and_check(queue, csr, own_.arrays(),
+                      {.row_offsets = own_.row_offsets.data(),
+                       .column_indices = own_.column_indices.data(),
+                       .column_counts = early ? measuring.column_counts : nullptr},
+                      measuring.measures);
+  if (early) transposed_.row_offsets = scan_columns(queue, measuring, csr.cols, nonzeros);
+
+  const auto [measures, transposed_measures] = measuring.read(queue);
+  if (measures.bad_row_inverted != 0 || measures.bad_column_inverted != 0) fail_invalid(queue.device(), csr, nonzeros, measures);
+  own_.statistics = plan::statistics_of(measures, csr.rows, csr.cols, nonzeros);
+  if (early) transposed_.statistics = plan::statistics_of(transposed_measures, csr.cols, csr.rows, nonzeros);
+  transposed_.statistics.duplicates = own_.statistics.duplicates;
+}
+
+/// Columns that are not sorted show what is named twice only once they are: in the transpose.
+void TopologyState::find_duplicates() {
+  bool& found = own_.statistics.duplicates;
+  found = true;  // where there is no transpose, what is not known is not excluded
+  if (own_.wide_offsets) return;
+  require_transpose();
+  const Measuring measuring(queue(), 0);
+  ops::measure_columns(queue(), transposed_.arrays(), nullptr, measuring.measures);
+  found = measuring.read(queue())[0].duplicates != 0;
+  transposed_.statistics.duplicates = found;
+}
+
+void TopologyState::require_narrow() const {
+  if (own_.wide_offsets) fail(ErrorCode::unsupported, "cannot transpose topology: {} nonzeros are past 2^31 - 1", own_.statistics.nonzeros);
+}
+
+void TopologyState::require_transposed_offsets() {
+  require_narrow();
+  if (transposed_.row_offsets) return;
+  const auto& [rows, cols, nonzeros] = std::tie(own_.statistics.rows, own_.statistics.cols, own_.statistics.nonzeros);
+  const Measuring measuring(queue(), cols);
+  ops::measure_columns(queue(), own_.arrays(), measuring.column_counts, measuring.measures);
+  ops::QueuedMemory offsets = scan_columns(queue(), measuring, cols, nonzeros);
+  transposed_.statistics = plan::statistics_of(measuring.read(queue())[1], cols, rows, nonzeros);
+  transposed_.statistics.duplicates = own_.statistics.duplicates;
+  transposed_.row_offsets = std::move(offsets);
+}
+
+void TopologyState::require_transpose() {
+  require_transposed_offsets();
+  const std::int64_t nonzeros = own_.statistics.nonzeros;
+  if (transposed_.value_positions || nonzeros == 0) return;
+  ops::QueuedMemory indices(queue(), nonzeros * size_of(ops::integer_type(transposed_.stored_index())));
+  ops::QueuedMemory positions(queue(), nonzeros * std::int64_t{sizeof(std::int32_t)});
+  ops::transpose(queue(), own_.arrays(), positions.as<std::int32_t>(), indices.data(), transposed_.stored_index());
+  queue().device().synchronize(queue().stream());
+  transposed_.column_indices = std::move(indices);
+  transposed_.value_positions = std::move(positions);
+}
+
+const TopologyStatistics& TopologyState::statistics(bool transposed) {
+  if (!transposed) return own_.statistics;
+  const std::lock_guard lock(mutex_);
+  require_transposed_offsets();
+  return transposed_.statistics;
+}
+
+ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
+  const std::lock_guard lock(mutex_);
+  if (needs.transposed) require_transpose();
+  plan::TopologyForms& forms = needs.transposed ? transposed_ : own_;
+  // Waiting for the last form built is what makes all of them ready for every stream.
+  if (forms.derive(queue(), needs)) queue().device().synchronize(queue().stream());
+  return forms.pointers(needs);
 }
 
 std::int64_t TopologyState::device_bytes() const {
   const std::lock_guard lock(mutex_);
-  return device_offsets_.bytes() + device_columns_.bytes() + device_order_.bytes();
-}
-
-const TopologyStatistics& TopologyState::statistics(bool transposed) const {
-  if (transposed) fail(ErrorCode::unsupported, "cannot transpose topology: this version does not");
-  return statistics_;
-}
-
-ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
-  if (needs.transposed || needs.strip_entries > 0 || needs.index != IndexType::i32)
-    fail(ErrorCode::unsupported, "cannot derive a form of the topology: this version has row orders only");
-  const std::lock_guard lock(mutex_);
-  if (needs.row_order && !device_order_ && statistics_.rows > 0) device_order_ = upload(session_->device(), sparse::row_order(row_offsets_));
-  return {.row_offsets = device_offsets_.as<const std::int32_t>(),
-          .column_indices = device_columns_.as<const std::int32_t>(),
-          .row_order = device_order_.as<const std::int32_t>()};
+  return own_.bytes() + transposed_.bytes();
 }
 
 sparse::Csr TopologyState::host_copy() const {
+  device::Device& device = session_->device();
+  const ops::CsrArrays arrays = own_.arrays();
   sparse::Csr csr;
-  csr.rows = statistics_.rows;
-  csr.cols = statistics_.cols;
-  csr.row_offsets = row_offsets_;
-  csr.column_indices.resize(static_cast<std::size_t>(statistics_.nonzeros));
-  if (statistics_.nonzeros > 0) session_->device().copy_to_host(csr.column_indices.data(), device_columns_.data(), device_columns_.bytes());
+  csr.rows = arrays.rows;
+  csr.cols = arrays.cols;
+  csr.row_offsets = own_.host_offsets;
+  if (csr.row_offsets.empty())
+    csr.row_offsets = plan::read_indices(device, plan::array_of(arrays.row_offsets, ops::offset_type(arrays.wide_offsets)), 0, arrays.rows + 1);
+  const std::vector<std::int64_t> columns =
+      plan::read_indices(device, plan::array_of(arrays.column_indices, ops::integer_type(arrays.index)), 0, arrays.nonzeros);
+  csr.column_indices.assign(columns.begin(), columns.end());
   return csr;
 }
 
 const TopologyStatistics& Topology::statistics() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
-  return state_->statistics();
+  return std::as_const(*state_).statistics();
 }
 
 std::int64_t Topology::device_bytes() const {

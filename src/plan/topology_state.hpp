@@ -1,33 +1,36 @@
-// A topology on a device: its CSR arrays, statistics, and the forms derived from them on demand.
+// A topology on a device: its structure, its transpose's, and the forms derived from both on demand.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include <vostok/topology.hpp>
 
 #include "ops/family.hpp"
 #include "plan/session.hpp"
+#include "plan/topology_forms.hpp"
 #include "sparse/csr.hpp"
 
 namespace vostok {
 
 struct TopologyState {
  public:
-  /// Copies and validates. Errors: invalid_topology, unsupported (2^31 nonzeros and more), out_of_memory.
+  /// Copies, validates and measures: arrays in host memory on the host, without a kernel; arrays in device memory on the device,
+  /// with one small read-back (two where `csr.nonzeros` is not given). Errors: invalid_topology, unsupported, out_of_memory.
   TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream);
   ~TopologyState();
   TopologyState(const TopologyState&) = delete;
   TopologyState& operator=(const TopologyState&) = delete;
 
-  /// Of the matrix, or of its transpose.
-  const TopologyStatistics& statistics(bool transposed = false) const;
+  const TopologyStatistics& statistics() const { return own_.statistics; }
+  /// Of the matrix, or of its transpose: these are known already where the arrays came from device memory, else measured now.
+  /// Errors: unsupported (transposing 2^31 nonzeros and more).
+  const TopologyStatistics& statistics(bool transposed);
   const std::shared_ptr<plan::Session>& session() const { return session_; }
   std::int64_t device_bytes() const;
 
-  /// Pointers for kernels. The row order is built on its first request, under a lock, and published complete.
+  /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
   /// The structure on the host, read back from the device: for references, not for planning.
@@ -36,14 +39,22 @@ struct TopologyState {
   /// Lock-free: `execute` says on which stream it queued work that reads this topology.
   void note_use(Stream stream) noexcept { used_.note(stream); }
 
+  /// Where the library queues work on this topology's device: its own stream.
+  ops::Queue queue() const;
+
  private:
+  void build_on_host(const CsrView& csr);
+  void build_on_device(const CsrView& csr, Stream stream);
+  void copy_from_device(const CsrView& csr, std::int64_t nonzeros);
+  void find_duplicates();
+  void require_narrow() const;
+  void require_transposed_offsets();
+  void require_transpose();
+
   std::shared_ptr<plan::Session> session_;
-  TopologyStatistics statistics_;
-  std::vector<std::int64_t> row_offsets_;  ///< host copy, for derived forms
-  device::Buffer device_offsets_;
-  device::Buffer device_columns_;
-  mutable std::mutex mutex_;  ///< guards device_order_
-  device::Buffer device_order_;
+  mutable std::mutex mutex_;  ///< guards what is derived: of own_ all but its two arrays and statistics, of transposed_ everything
+  plan::TopologyForms own_;
+  plan::TopologyForms transposed_;
   plan::StreamSet used_;
 };
 

@@ -8,27 +8,36 @@
 #include "device/kernel_devices.hpp"
 #include "ops/topology/csr.hpp"
 #include "ops/topology/primitives.hpp"
+#include "plan/kernels.hpp"
+#include "plan/topology_state.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/generate.hpp"
 
 namespace vostok::test {
 
-/// The devices that run kernels, each with the steps that it has loaded.
+/// A device that runs kernels, and a session there without a cache on disk.
 struct StepDevice {
-  const NamedDevice& on;
-  std::shared_ptr<ops::StepKernels> kernels =
-      std::make_shared<ops::StepKernels>([device = on.device](const auto& request, std::int64_t shared_bytes) {
-        return device->load(device->compiler().compile(codegen::make_source(request, device->architecture())), shared_bytes);
-      });
+  explicit StepDevice(NamedDevice named, plan::Stores stores = plan::memory_stores(), const Options& options = {})
+      : on(std::move(named)),
+        counters(std::make_shared<plan::AtomicCounters>()),
+        session(std::make_shared<plan::Session>(on.device, std::move(stores), std::make_shared<Logger>([](LogLevel, std::string_view) {}), counters,
+                                                options)) {}
 
   device::Device& device() const { return *on.device; }
-  ops::Queue queue() const { return {device(), *kernels, device().own_stream()}; }
+  ops::Queue queue() const { return {device(), session->step_kernels(), device().own_stream()}; }
+  std::shared_ptr<TopologyState> topology(const CsrView& csr) const { return std::make_shared<TopologyState>(session, csr, nullptr); }
+
+  NamedDevice on;
+  std::shared_ptr<plan::AtomicCounters> counters;
+  std::shared_ptr<plan::Session> session;
 };
 
+/// One code store for all: what one order of threads compiled serves the others.
 inline const std::vector<StepDevice>& step_devices() {
   static const std::vector<StepDevice> devices = [] {
+    const plan::Stores stores = plan::memory_stores();
     std::vector<StepDevice> list;
-    for (const NamedDevice& device : kernel_devices()) list.push_back({device});
+    for (const NamedDevice& device : kernel_devices()) list.emplace_back(device, stores);
     return list;
   }();
   return devices;
@@ -72,6 +81,13 @@ class DeviceCsr {
                 .cols = csr.cols,
                 .nonzeros = csr.nonzeros()} {}
   const ops::CsrArrays& arrays() const { return arrays_; }
+  /// As a user gives it; `nonzeros` known or not.
+  CsrView view(bool nonzeros_known) const {
+    CsrView view{.rows = arrays_.rows, .cols = arrays_.cols, .nonzeros = nonzeros_known ? arrays_.nonzeros : -1};
+    view.row_offsets = arrays_.wide_offsets ? IndexArray(wide_.data()) : IndexArray(narrow_.data());
+    view.column_indices = arrays_.index == IndexType::u16 ? IndexArray(short_columns_.data()) : IndexArray(columns_.data());
+    return view;
+  }
 
  private:
   DeviceVector<std::int32_t> narrow_;

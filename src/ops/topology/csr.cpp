@@ -35,14 +35,6 @@ void expand_rows(const Queue& queue, const ExpandRowsTraits& traits, const CsrAr
 
 }  // namespace
 
-IntegerType integer_type(const IndexArray& array) {
-  switch (array.element_bytes()) {
-    case 2: return IntegerType::u16;
-    case 4: return IntegerType::i32;
-    default: return IntegerType::i64;
-  }
-}
-
 void copy_and_check(const Queue& queue, const CsrView& view, const CsrArrays& shape, const CsrDestination& destination, CsrMeasures* measures) {
   check_rows(
       queue, {.source = integer_type(view.row_offsets), .stored = offset_type(shape.wide_offsets)},
@@ -62,18 +54,21 @@ void copy_and_check(const Queue& queue, const CsrView& view, const CsrArrays& sh
                  .nonzeros = shape.nonzeros});
 }
 
-void count_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures) {
-  check_columns(
-      queue,
-      {.source = integer_type(csr.index), .stored = integer_type(csr.index), .wide_offsets = csr.wide_offsets, .copy = false, .count_columns = true},
-      {.source = csr.column_indices,
-       .stored = nullptr,
-       .row_offsets = csr.row_offsets,
-       .column_counts = counts,
-       .measures = measures,
-       .rows = csr.rows,
-       .cols = csr.cols,
-       .nonzeros = csr.nonzeros});
+void measure_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures) {
+  check_columns(queue,
+                {.source = integer_type(csr.index),
+                 .stored = integer_type(csr.index),
+                 .wide_offsets = csr.wide_offsets,
+                 .copy = false,
+                 .count_columns = counts != nullptr},
+                {.source = csr.column_indices,
+                 .stored = nullptr,
+                 .row_offsets = csr.row_offsets,
+                 .column_counts = counts,
+                 .measures = measures,
+                 .rows = csr.rows,
+                 .cols = csr.cols,
+                 .nonzeros = csr.nonzeros});
 }
 
 void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::int64_t rows, std::int64_t nonzeros, CsrMeasures* measures) {

@@ -9,8 +9,7 @@
 
 namespace vostok::ops {
 
-/// The type of an array given by a user, and of the arrays that the library keeps.
-IntegerType integer_type(const IndexArray& array);
+/// How the library's own arrays are stored.
 constexpr IntegerType integer_type(IndexType index) { return index == IndexType::u16 ? IntegerType::u16 : IntegerType::i32; }
 constexpr IntegerType offset_type(bool wide) { return wide ? IntegerType::i64 : IntegerType::i32; }
 /// The narrowest type of column indices below `cols`.
@@ -38,8 +37,8 @@ struct CsrDestination {
 /// nonzeros are expected. `measures` is zero before. Reads no array past its promised end, whatever the offsets say.
 void copy_and_check(const Queue& queue, const CsrView& view, const CsrArrays& shape, const CsrDestination& destination, CsrMeasures* measures);
 
-/// Entries in each column; `counts` are zero before. Measures `csr` once more, into `measures` (zero before).
-void count_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures);
+/// Measures the columns of a valid structure once more, and counts the entries of each where `counts` is not null. Both are zero before.
+void measure_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures);
 
 /// Row lengths measured from offsets alone.
 void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::int64_t rows, std::int64_t nonzeros, CsrMeasures* measures);

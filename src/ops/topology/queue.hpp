@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include <vostok/topology.hpp>
+
 #include <abi/topology.h>
 
 #include "base/checked.hpp"
@@ -19,6 +21,11 @@
 #include "device/device.hpp"
 
 namespace vostok::ops {
+
+/// How a user's array is stored.
+inline IntegerType integer_type(const IndexArray& array) {
+  return array.element_bytes() == 2 ? IntegerType::u16 : array.element_bytes() == 4 ? IntegerType::i32 : IntegerType::i64;
+}
 
 /// A kernel of templates/topology/, specialised.
 template <class Traits>

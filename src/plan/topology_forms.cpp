@@ -1,0 +1,112 @@
+#include "plan/topology_forms.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "base/text.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/row_order.hpp"
+#include "sparse/strips.hpp"
+
+namespace vostok::plan {
+
+TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = nonzeros,
+          .longest_row = static_cast<std::int64_t>(measures.longest_row),
+          .empty_rows = static_cast<std::int64_t>(measures.empty_rows),
+          .mean_row = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0,
+          .row_variation = sparse::row_variation(rows, nonzeros, measures.sum_of_squares),
+          .sorted = measures.unsorted == 0,
+          .duplicates = measures.duplicates != 0};
+}
+
+ops::CsrArrays TopologyForms::arrays() const {
+  return {.row_offsets = row_offsets.data(),
+          .wide_offsets = wide_offsets,
+          .column_indices = column_indices.data(),
+          .index = stored_index(),
+          .rows = statistics.rows,
+          .cols = statistics.cols,
+          .nonzeros = statistics.nonzeros};
+}
+
+bool TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs) {
+  bool queued = derive_columns(queue, needs.index);
+  if (needs.row_order) queued = derive_row_order(queue) || queued;
+  if (needs.strip_entries > 0) queued = derive_strips(queue, needs.strip_entries) || queued;
+  return queued;
+}
+
+bool TopologyForms::derive_columns(const ops::Queue& queue, IndexType index) {
+  if (index == IndexType::u16 && stored_index() != IndexType::u16)
+    fail(ErrorCode::unsupported, "cannot derive 16-bit indices of a topology: cols = {} is past 65536", statistics.cols);
+  if (index != IndexType::i32 || stored_index() == IndexType::i32 || wide_columns || statistics.nonzeros == 0) return false;
+  ops::QueuedMemory columns(queue, statistics.nonzeros * std::int64_t{sizeof(std::int32_t)});
+  ops::gather(queue, column_indices.data(), IntegerType::u16, nullptr, statistics.nonzeros, columns.data(), IntegerType::i32);
+  wide_columns = std::move(columns);
+  return true;
+}
+
+bool TopologyForms::derive_row_order(const ops::Queue& queue) {
+  if (row_order || statistics.rows == 0) return false;
+  if (!host_offsets.empty()) {
+    row_order = upload(queue, sparse::row_order(host_offsets));
+    return false;
+  }
+  ops::QueuedMemory order(queue, statistics.rows * std::int64_t{sizeof(std::int32_t)});
+  ops::order_rows(queue, arrays(), statistics.longest_row, order.as<std::int32_t>());
+  row_order = std::move(order);
+  return true;
+}
+
+bool TopologyForms::derive_strips(const ops::Queue& queue, int entries) {
+  if (wide_offsets) fail(ErrorCode::unsupported, "cannot cut rows into strips: {} nonzeros are past 2^31 - 1", statistics.nonzeros);
+  if (strip_tables.contains(entries)) return false;
+  if (!host_offsets.empty()) {
+    const std::vector<Strip> strips = sparse::strips(host_offsets, entries);
+    strip_tables.emplace(entries, StripTable{.strips = upload(queue, strips), .count = static_cast<std::int64_t>(strips.size())});
+    return false;
+  }
+  StripTable table{.strips = {}, .count = ops::strip_room(statistics, entries)};
+  if (table.count > std::numeric_limits<std::int32_t>::max())
+    fail(ErrorCode::unsupported, "cannot cut rows into strips: {} strips of {} entries are past 2^31 - 1", table.count, entries);
+  if (table.count > 0) {
+    table.strips = ops::QueuedMemory(queue, table.count * std::int64_t{sizeof(Strip)});
+    ops::cut_strips(queue, arrays(), entries, table.strips.as<Strip>(), table.count);
+  }
+  return strip_tables.emplace(entries, std::move(table)).first->second.count > 0;
+}
+
+ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
+  const bool widened = needs.index == IndexType::i32 && stored_index() == IndexType::u16;
+  ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
+                                 .column_indices = widened ? wide_columns.data() : column_indices.data(),
+                                 .row_order = needs.row_order ? row_order.as<const std::int32_t>() : nullptr,
+                                 .value_positions = value_positions.as<const std::int32_t>()};
+  if (needs.strip_entries > 0) {
+    const StripTable& table = strip_tables.at(needs.strip_entries);
+    pointers.strips = table.strips.as<const Strip>();
+    pointers.strip_count = table.count;
+  }
+  return pointers;
+}
+
+template <class Self, class Visit>
+void TopologyForms::visit_memory(Self& self, Visit&& visit) {
+  for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
+  for (auto& [entries, table] : self.strip_tables) visit(table.strips);
+}
+
+std::int64_t TopologyForms::bytes() const {
+  std::int64_t sum = 0;
+  visit_memory(*this, [&](const ops::QueuedMemory& memory) { sum += memory.bytes(); });
+  return sum;
+}
+
+void TopologyForms::release(Session& session, const StreamSet& used) noexcept {
+  visit_memory(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,65 @@
+// One structure in device memory and the forms that are derived from it on demand. A topology has two: its own and its
+// transpose's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <vostok/topology.hpp>
+
+#include "ops/family.hpp"
+#include "ops/topology/csr.hpp"
+#include "plan/session.hpp"
+
+namespace vostok::plan {
+
+/// Statistics of a structure that was measured and found valid.
+TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols, std::int64_t nonzeros);
+
+/// A copy in device memory, complete on return.
+template <class T>
+ops::QueuedMemory upload(const ops::Queue& queue, const std::vector<T>& values) {
+  ops::QueuedMemory memory(queue, static_cast<std::int64_t>(values.size() * sizeof(T)));
+  if (!values.empty()) queue.device().copy_to_device(memory.data(), values.data(), memory.bytes());
+  return memory;
+}
+
+/// Not thread-safe: its topology guards it.
+struct TopologyForms {
+  TopologyStatistics statistics;
+  bool wide_offsets = false;               ///< int64, from 2^31 nonzeros on
+  std::vector<std::int64_t> host_offsets;  ///< where the structure came from the host: forms that need no columns are made there
+  ops::QueuedMemory row_offsets;
+  ops::QueuedMemory column_indices;  ///< of the narrowest type
+  ops::QueuedMemory wide_columns;    ///< int32, where those are narrow and these were asked for
+  ops::QueuedMemory row_order;
+  ops::QueuedMemory value_positions;  ///< of a transpose
+
+  struct StripTable {
+    ops::QueuedMemory strips;
+    std::int64_t count = 0;
+  };
+  std::map<int, StripTable> strip_tables;  ///< by entries
+
+  IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
+  ops::CsrArrays arrays() const;
+
+  /// Queues what is missing of `needs`; true where there was something. Errors: unsupported (a form with 32-bit numbers of more
+  /// than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns).
+  bool derive(const ops::Queue& queue, const ops::TopologyNeeds& needs);
+  ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
+
+  std::int64_t bytes() const;
+  /// Gives all memory back, behind the work that `used` recorded.
+  void release(Session& session, const StreamSet& used) noexcept;
+
+ private:
+  template <class Self, class Visit>
+  static void visit_memory(Self& self, Visit&& visit);
+  bool derive_columns(const ops::Queue& queue, IndexType index);
+  bool derive_row_order(const ops::Queue& queue);
+  bool derive_strips(const ops::Queue& queue, int entries);
+};
+
+}  // namespace vostok::plan
