@@ -86,4 +86,13 @@ double unit_roundoff(Dtype type) {
   return 0;
 }
 
+double smallest_value(Dtype type) {
+  switch (type) {
+    case Dtype::f32: return 0x1p-149;
+    case Dtype::f16: return 0x1p-24;
+    case Dtype::bf16: return 0x1p-133;
+  }
+  return 0;
+}
+
 }  // namespace vostok::sparse

@@ -22,4 +22,7 @@ std::vector<float> from_storage(Dtype type, std::span<const std::byte> bytes);
 /// Half the distance between 1 and the next larger value: the relative error of one rounding.
 double unit_roundoff(Dtype type);
 
+/// The smallest positive value.
+double smallest_value(Dtype type);
+
 }  // namespace vostok::sparse

@@ -9,6 +9,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "sparse/elements.hpp"
 
 namespace vostok::sparse {
 namespace {
@@ -87,7 +88,7 @@ double activated(double x, Activation activation) {
     case Activation::none: return x;
     case Activation::relu: return x < 0 ? 0 : x;
     case Activation::gelu: return x * 0.5 * std::erfc(-x * 0.70710678118654752440);  // erfc: exact far below zero, where 1 + erf cancels
-    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case Activation::gelu_tanh: return x / (1 + std::exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)));  // 0.5 x (1 + tanh)
     case Activation::silu: return x / (1 + std::exp(-x));
   }
   fail(ErrorCode::internal, "cannot apply activation {}: it has no reference", static_cast<int>(activation));
@@ -116,41 +117,51 @@ std::vector<double> spmm(const Csr& a, std::span<const float> values, std::span<
   return output;
 }
 
-void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue, double scale, std::span<const float> bias) {
-  if (epilogue.residual) fail(ErrorCode::unsupported, "cannot apply the epilogue: residual = true has no reference");
-  if (epilogue.accumulate) fail(ErrorCode::unsupported, "cannot apply the epilogue: accumulate = true has no reference");
-  const std::int64_t biases = epilogue.bias == Bias::none ? 0 : epilogue.bias == Bias::per_row ? m : n;
-  if (biases > static_cast<std::int64_t>(bias.size()))
-    fail(ErrorCode::invalid_argument, "cannot apply the epilogue: {} bias values of {}", bias.size(), biases);
-  const double factor = epilogue.scale == Scale::one ? 1 : scale;
+void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue, const EpilogueOperands& operands) {
+  const auto require = [](const char* what, std::int64_t needed, std::span<const float> given) {
+    if (needed > static_cast<std::int64_t>(given.size()))
+      fail(ErrorCode::invalid_argument, "cannot apply the epilogue: {} {} values of {}", given.size(), what, needed);
+  };
+  require("bias", epilogue.bias == Bias::none ? 0 : epilogue.bias == Bias::per_row ? m : n, operands.bias);
+  require("residual", epilogue.residual ? m * n : 0, operands.residual);
+  require("previous", epilogue.accumulate ? m * n : 0, operands.previous);
+  const double factor = epilogue.scale == Scale::one ? 1 : operands.scale;
   for (std::int64_t row = 0; row < m; ++row) {
     for (std::int64_t column = 0; column < n; ++column) {
-      double& element = c[row * n + column];
-      const double added = epilogue.bias == Bias::none ? 0 : static_cast<double>(bias[epilogue.bias == Bias::per_row ? row : column]);
-      element = activated(factor * element + added, epilogue.activation);
+      const std::int64_t at = row * n + column;
+      double sum = factor * c[at];
+      if (epilogue.bias != Bias::none) sum += static_cast<double>(operands.bias[epilogue.bias == Bias::per_row ? row : column]);
+      if (epilogue.residual) sum += static_cast<double>(operands.residual[at]);
+      if (epilogue.accumulate) sum += static_cast<double>(operands.previous[at]);
+      c[at] = activated(sum, epilogue.activation);
     }
   }
 }
 
-double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m, std::int64_t n) {
+double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m, std::int64_t n, Dtype type) {
+  const double unseen = smallest_value(type) / 2;
   double differences = 0;
   double squares = 0;
   for (std::int64_t row = 0; row < m; ++row) {
     for (std::int64_t column = 0; column < n; ++column) {
       const float found = y[row * leading + column];
       const double wanted = r[row * n + column];
-      const auto rounded = static_cast<float>(wanted);  // what is too large for fp32 is rightly infinite
+      const float rounded = round_to(type, static_cast<float>(wanted));
       if (!std::isfinite(found) || !std::isfinite(rounded)) {
         if (!same_non_finite(found, rounded)) return std::numeric_limits<double>::infinity();
         continue;
       }
-      differences += (static_cast<double>(found) - wanted) * (static_cast<double>(found) - wanted);
+      const double difference = std::max(std::fabs(static_cast<double>(found) - wanted) - unseen, 0.0);
+      differences += difference * difference;
       squares += wanted * wanted;
     }
   }
   return squares == 0 ? std::sqrt(differences) : std::sqrt(differences / squares);  // differences are y's own where r is zero
 }
 
-double spmm_tolerance(std::int64_t longest_row) { return 4e-8 * std::sqrt(static_cast<double>(longest_row)) + 1e-7; }
+double sum_tolerance(std::int64_t longest, Dtype output) {
+  const double sum = 4e-8 * std::sqrt(static_cast<double>(longest)) + 1e-7;
+  return output == Dtype::f32 ? sum : sum + unit_roundoff(output);
+}
 
 }  // namespace vostok::sparse

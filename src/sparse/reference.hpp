@@ -15,15 +15,27 @@ namespace vostok::sparse {
 /// `dense_leading`. Duplicate columns add up; elements that A lacks never touch B.
 std::vector<double> spmm(const Csr& a, std::span<const float> values, std::span<const float> dense, std::int64_t n, std::int64_t dense_leading);
 
-/// activation(scale * c + bias), in place; c is [m,n], packed. `scale` counts unless epilogue.scale is `one`; bias has m or n
-/// values where the epilogue asks for it. A NaN passes through every activation. Errors: unsupported (residual, accumulate).
-void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue, double scale, std::span<const float> bias);
+/// What an epilogue adds, each where it asks for it.
+struct EpilogueOperands {
+  double scale = 1;                      ///< counts unless the epilogue's scale is `one`
+  std::span<const float> bias = {};      ///< m or n values
+  std::span<const float> residual = {};  ///< [m,n], packed
+  std::span<const float> previous = {};  ///< the same, what the output held: accumulate
+};
 
-/// ||y - r|| / ||r||, and ||y|| where r is zero. `y` with leading dimension. Elements that are NaN in both, or the same
-/// infinity, are left out; one that is not finite in only one of them makes the error infinite.
-double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m, std::int64_t n);
+/// activation(scale * c + bias + residual + previous), in place; c is [m,n], packed. A NaN passes through every activation.
+/// Errors: invalid_argument (an operand is too short).
+void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue, const EpilogueOperands& operands);
 
-/// The tolerance that an fp32 SpMM is held to: 4e-8 * sqrt(longest row) + 1e-7.
-double spmm_tolerance(std::int64_t longest_row);
+/// ||y - r|| / ||r||, and ||y|| where r is zero. `y` with leading dimension, stored as `type`: what is too large for it is
+/// rightly infinite, and half its smallest value is no difference. Elements that are NaN in both, or the same infinity, are
+/// left out; one that is not finite in only one of them makes the error infinite.
+double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m, std::int64_t n,
+                      Dtype type = Dtype::f32);
+
+/// The tolerance of sums of up to `longest` products, accumulated in f32 and stored as `output`, from operands that are exact
+/// in their types: 4e-8 * sqrt(longest) + 1e-7, and one rounding to the output where that is narrower (2^-11 for f16, 2^-8
+/// for bf16).
+double sum_tolerance(std::int64_t longest, Dtype output = Dtype::f32);
 
 }  // namespace vostok::sparse

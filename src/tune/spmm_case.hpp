@@ -10,39 +10,46 @@
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
 #include "tune/case.hpp"
-#include "tune/fill.hpp"
+#include "tune/guarded_output.hpp"
+#include "tune/spmm_host.hpp"
 
 namespace vostok::tune {
 
-class SpmmCase final : public CaseOf<SpmmArguments> {
+class SpmmCase final : public Case {
  public:
-  /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set.
-  /// The matrix's own values are used where it has them. `host_scale` is passed where the
-  /// epilogue's scale is `host`. Errors: out_of_memory.
+  /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set; `matrix` is A,
+  /// also where the problem transposes it. The matrix's own values are used where it has them. `host_scale` is the
+  /// factor where the epilogue's scale is `host` or `device`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
+  const SpmmArguments& operands() const { return arguments_; }
+  const void* arguments() const override { return &arguments_; }
+  void set_workspace(void* workspace) override { arguments_.workspace = workspace; }
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
-  void make_reference(const float* dense);
-  Check compare(const std::vector<float>& guarded) const;
+  /// What is compared: of some products of the batch, some columns.
+  struct Sample {
+    std::int64_t product = 0;
+    std::vector<std::int64_t> columns = {};
+    std::vector<double> reference = {};  ///< [rows, columns]
+  };
+
+  void make_samples(std::uint64_t seed);
+  Check compare(const GuardedOutput::Contents& contents) const;
 
   device::Device& device_;
-  Spmm problem_;
-  sparse::Csr matrix_;
-  std::int64_t dense_leading_;
-  std::int64_t output_leading_;
-  std::uint64_t seed_;
-  std::vector<float> values_;
-  std::vector<float> bias_;
-  std::vector<std::int64_t> columns_;  ///< columns of the output that are compared
-  std::vector<double> reference_;      ///< [rows, columns_]
-  device::Buffer device_values_;
-  device::Buffer device_dense_;
-  device::Buffer device_bias_;
-  device::Buffer device_output_;  ///< with a guard band before and behind
+  SpmmHost host_;
+  std::vector<Sample> samples_;
+  device::Buffer values_;
+  device::Buffer dense_;
+  device::Buffer bias_;
+  device::Buffer residual_;
+  device::Buffer scale_;
+  GuardedOutput output_;
+  SpmmArguments arguments_;
 };
 
 }  // namespace vostok::tune

@@ -1,98 +1,60 @@
-// Runs one row_tile config on one device: operands at guarded ends of their allocations, output poisoned and fenced.
+// Runs one row_tile config on one device: operands at guarded ends of their allocations, output and workspace poisoned.
 #pragma once
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/text.hpp"
 #include "codegen/fields.hpp"
-#include "codegen/source.hpp"
-#include "device/device.hpp"
-#include "device/emulator/emulator.hpp"
-#include "ops/spmm/family.hpp"
-#include "ops/spmm/problem.hpp"
+#include "device/kernel_devices.hpp"
 #include "ops/spmm/row_tile.hpp"
+#include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/reference.hpp"
 #include "sparse/row_order.hpp"
+#include "tune/guarded_output.hpp"
+#include "tune/spmm_host.hpp"
 
 namespace vostok::test {
 
-struct NamedDevice {
-  std::string name;
-  std::shared_ptr<device::Device> device;
-};
-
-/// ThreadSanitizer takes a thousand times as long for a kernel: there one thread order, and fewer cases, have to do.
-#ifdef VOSTOK_THREAD_SANITIZER
-inline constexpr bool thread_sanitized = true;
-#else
-inline constexpr bool thread_sanitized = false;
-#endif
-
-/// The emulator in several thread orders and with guard pages at either end, and every GPU.
-inline const std::vector<NamedDevice>& row_tile_devices() {
-  static const std::vector<NamedDevice> devices = [] {
-    using namespace device::emulator;
-    std::vector<NamedDevice> list;
-    list.push_back({"emulator, seeded order", open_emulator({}, Settings{.order = {.kind = Order::Kind::seeded, .seed = 5}, .guard = Guard::end})});
-    if (thread_sanitized) return list;
-    list.push_back({"emulator, forward order", open_emulator({}, Settings{.order = {.kind = Order::Kind::forward}, .guard = Guard::start})});
-    list.push_back({"emulator, reverse order", open_emulator({}, Settings{.order = {.kind = Order::Kind::reverse}, .guard = Guard::end})});
-    std::string why;
-    const int count = device::count_cuda(&why);
-    for (int i = 0; i < count; ++i) list.push_back({"cuda:" + std::to_string(i), device::open_cuda(i, {})});
-    if (count == 0) std::printf("GPU part skipped: %s\n", why.c_str());
-    return list;
-  }();
-  return devices;
-}
+inline const ops::Family& row_tile() { return *ops::find_family("spmm", "row_tile"); }
 
 /// One product to check.
 struct RowTileCase {
-  sparse::Csr csr;
-  Spmm problem;  ///< n set; leading dimensions 0 for packed
-  std::vector<float> values;
-  std::vector<float> dense;  ///< [cols, leading]
-  std::vector<float> bias = {};
-  float scale = 1.0F;
-  bool widen_offsets = false;  ///< compile as if B were larger than 2^31 bytes
+  tune::SpmmHost host;
+  bool widen_offsets = false;   ///< compile as if B were larger than 2^31 bytes
+  bool widen_nonzeros = false;  ///< compile as if A had more than 2^31 nonzeros
 
-  std::int64_t n() const { return problem.n; }
-  std::int64_t dense_leading() const { return problem.dense_leading != 0 ? problem.dense_leading : problem.n; }
-  std::int64_t output_leading() const { return problem.output_leading != 0 ? problem.output_leading : problem.n; }
-  TopologyStatistics statistics() const { return sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
-  ops::SpmmQuery query(const device::Device& device) const {
-    return {.problem = ops::resolve(problem, problem.n), .statistics = statistics(), .n = {problem.n, problem.n}, .device = &device};
+  const Spmm& problem() const { return host.problem; }
+  std::int64_t n() const { return problem().n; }
+  TopologyStatistics statistics() const {
+    const sparse::Csr& a = host.walked;
+    return sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices);
   }
+  ops::SpmmQuery query(const device::Device& device) const { return *ops::make_query(problem(), statistics(), {n(), n()}, &device); }
 };
 
-/// Random operands for `csr`; what lies between n and the leading dimension is NaN, so that it must not be used.
-inline RowTileCase make_case(sparse::Csr csr, Spmm problem, std::uint64_t seed) {
-  RowTileCase c{.csr = std::move(csr), .problem = problem, .values = {}, .dense = {}};
-  c.values = sparse::normal_values(c.csr.nonzeros(), seed);
-  c.dense = sparse::normal_values(c.csr.cols * c.dense_leading(), seed + 1);
-  for (std::int64_t k = 0; k < c.csr.cols; ++k)
-    for (std::int64_t j = c.n(); j < c.dense_leading(); ++j) c.dense[static_cast<std::size_t>(k * c.dense_leading() + j)] = NAN;
-  const Bias bias = problem.epilogue.bias;
-  if (bias != Bias::none) c.bias = sparse::normal_values(bias == Bias::per_row ? c.csr.rows : c.n(), seed + 2);
-  if (problem.epilogue.scale == Scale::host) c.scale = -0.75F;
-  return c;
+inline RowTileCase make_case(sparse::Csr csr, const Spmm& problem, std::uint64_t seed) {
+  return {.host = tune::SpmmHost(problem, std::move(csr), seed, -0.75F)};
 }
 
 /// A copy in device memory whose first element has exactly the alignment given.
 class Operand {
  public:
-  template <class T>
-  Operand(device::Device& device, const std::vector<T>& values, int alignment_bytes)
-      : shift_(alignment_bytes < 16 ? alignment_bytes : 0), buffer_(device, static_cast<std::int64_t>(values.size() * sizeof(T)) + shift_) {
-    if (!values.empty()) device.copy_to_device(data(), values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)));
+  Operand(device::Device& device, std::span<const std::byte> bytes, int alignment_bytes)
+      : shift_(alignment_bytes < 16 ? alignment_bytes : 0), buffer_(device, static_cast<std::int64_t>(bytes.size()) + shift_) {
+    if (!bytes.empty()) device.copy_to_device(data(), bytes.data(), static_cast<std::int64_t>(bytes.size()));
   }
+  template <class T>
+  Operand(device::Device& device, const std::vector<T>& values) : Operand(device, std::as_bytes(std::span(values)), 16) {}
+  Operand(device::Device& device, Dtype type, const std::vector<float>& values, int alignment_bytes)
+      : Operand(device, sparse::to_storage(type, values), std::max(alignment_bytes, size_of(type))) {}
   void* data() const { return buffer_.as<char>() + shift_; }
 
  private:
@@ -100,95 +62,126 @@ class Operand {
   device::Buffer buffer_;
 };
 
-/// The output, [rows, leading], between two fences of poison. Everything starts as 0xff bytes: NaN.
-class FencedOutput {
+/// The topology's forms as kernels read them.
+class DeviceTopology {
  public:
-  FencedOutput(device::Device& device, const RowTileCase& c) : device_(device), count_(c.csr.rows * c.output_leading()), buffer_(device, bytes()) {
-    const std::vector<unsigned char> poison(static_cast<std::size_t>(bytes()), 0xff);
-    device.copy_to_device(buffer_.data(), poison.data(), bytes());
-    shift_ = c.problem.alignment_bytes < 16 ? c.problem.alignment_bytes / 4 : 0;
+  DeviceTopology(device::Device& device, const RowTileCase& c, const ops::TopologyNeeds& needs)
+      : narrow_offsets_(device, c.widen_nonzeros ? std::vector<std::int32_t>() : converted<std::int32_t>(c.host.walked.row_offsets)),
+        wide_offsets_(device, c.host.walked.row_offsets),
+        columns_(needs.index == IndexType::u16 ? Operand(device, converted<std::uint16_t>(c.host.walked.column_indices))
+                                               : Operand(device, c.host.walked.column_indices)),
+        order_(device, sparse::row_order(c.host.walked.row_offsets)),
+        positions_(device, c.host.value_positions) {
+    CHECK(needs.transposed == c.problem().sparse_transposed);
+    pointers = {.row_offsets = c.widen_nonzeros ? wide_offsets_.data() : narrow_offsets_.data(),
+                .column_indices = columns_.data(),
+                .row_order = needs.row_order ? static_cast<const std::int32_t*>(order_.data()) : nullptr,
+                .value_positions = needs.transposed ? static_cast<const std::int32_t*>(positions_.data()) : nullptr};
   }
-  float* data() const { return buffer_.as<float>() + fence + shift_; }
-
-  /// The output; fails the test where anything but the n columns of each row was written.
-  std::vector<float> read(const RowTileCase& c) const {
-    std::vector<float> all(static_cast<std::size_t>(bytes() / 4));
-    device_.copy_to_host(all.data(), buffer_.data(), bytes());
-    for (std::int64_t i = 0; i < bytes() / 4; ++i) {
-      const std::int64_t at = i - fence - shift_;
-      const bool inside = at >= 0 && at < count_ && at % c.output_leading() < c.n();
-      if (!inside && !is_poison(all[static_cast<std::size_t>(i)])) {
-        FAIL("an element outside the output was written, at offset " << at << " of " << count_);
-      }
-    }
-    return {all.begin() + fence + shift_, all.begin() + fence + shift_ + count_};
-  }
+  ops::TopologyPointers pointers;
 
  private:
-  static constexpr std::int64_t fence = 64;
-  static bool is_poison(float value) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits == 0xffffffffU;
+  template <class T, class From>
+  static std::vector<T> converted(const std::vector<From>& from) {
+    return {from.begin(), from.end()};
   }
-  std::int64_t bytes() const { return (count_ + 2 * fence + 4) * 4; }
-
-  device::Device& device_;
-  std::int64_t count_;
-  std::int64_t shift_ = 0;
-  device::Buffer buffer_;
+  Operand narrow_offsets_, wide_offsets_, columns_, order_, positions_;
 };
 
-/// B up to its last element: behind the last row there is no padding.
-inline std::vector<float> tight_dense(const RowTileCase& c) {
-  std::vector<float> dense = c.dense;
-  if (c.csr.cols > 0) dense.resize(static_cast<std::size_t>((c.csr.cols - 1) * c.dense_leading() + c.n()));
-  return dense;
+/// Loads the kernel of `request`; the emulators of the tests share what is compiled.
+inline std::shared_ptr<const device::Kernel> compiled(device::Device& device, const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+  static std::map<std::string, device::Image> images;
+  const std::string key = device.architecture() + request.expression;
+  auto found = images.find(key);
+  if (found == images.end()) found = images.emplace(key, device.compiler().compile(codegen::make_source(request, device.architecture()))).first;
+  return device.load(found->second, shared_bytes);
 }
 
-/// C as the device computes it with this config: [rows, output_leading], poison between n and the leading dimension.
+/// C as the device computes it with this config, laid out as it is stored; poison between lines. Fails the test where
+/// anything but C was written.
 inline std::vector<float> run_row_tile(device::Device& device, const RowTileCase& c, const FieldMap& config) {
-  const ops::SpmmFamily& family = *ops::find_spmm_family("row_tile");
+  const tune::SpmmHost& host = c.host;
   const ops::SpmmQuery query = c.query(device);
+  const DeviceTopology topology(device, c, row_tile().needs(query, config));
+  std::vector<ops::Launch> launches = row_tile().launches(query, config, topology.pointers);
   ops::SpmmQuery compiled_query = query;
-  if (c.widen_offsets) compiled_query.problem.dense_leading = ((std::int64_t{1} << 31) / c.csr.cols + 16) / 4 * 4;
-  ops::SpmmLaunch launch = family.launch(compiled_query, config);
-  launch.kernel = device.load(device.compiler().compile(codegen::make_source(family.kernel(compiled_query, config), device.architecture())),
-                              launch.shape.shared_bytes);
-  launch.dense_leading = query.problem.dense_leading;
+  if (c.widen_offsets) compiled_query.statistics.cols = std::int64_t{1} << 30;
+  if (c.widen_nonzeros) compiled_query.statistics.nonzeros = std::int64_t{1} << 31;
+  const ops::Launch widened = row_tile().launches(compiled_query, config, {}).back();
 
-  const std::vector<std::int32_t> offsets(c.csr.row_offsets.begin(), c.csr.row_offsets.end());
-  const std::vector<std::int32_t> order = sparse::row_order(c.csr.row_offsets);
-  const int alignment = c.problem.alignment_bytes;
-  const Operand device_offsets(device, offsets, 16), device_columns(device, c.csr.column_indices, 16), device_order(device, order, 16);
-  const Operand values(device, c.values, alignment), dense(device, tight_dense(c), alignment), bias(device, c.bias, alignment);
-  FencedOutput output(device, c);
-  launch.topology = {.row_offsets = static_cast<const std::int32_t*>(device_offsets.data()),
-                     .column_indices = static_cast<const std::int32_t*>(device_columns.data()),
-                     .row_order = family.needs_row_order(config) ? static_cast<const std::int32_t*>(device_order.data()) : nullptr};
+  const int alignment = c.problem().alignment_bytes;
+  const Dtype element = c.problem().element;
+  const Dtype output_type = *c.problem().output;
+  const Operand values(device, element, host.values, alignment), dense(device, element, host.dense, alignment);
+  const Operand bias(device, Dtype::f32, host.bias, alignment), residual(device, output_type, host.residual, alignment);
+  const Operand scale(device, Dtype::f32, {host.scale}, 4);
+  const std::vector<unsigned char> poison(static_cast<std::size_t>(row_tile().workspace_bytes(query, config)), 0xff);
+  const Operand workspace(device, poison);
+  tune::GuardedOutput output(device, output_type, host.output_shape, c.problem().batch,
+                             alignment < 16 ? std::max(alignment, size_of(output_type)) : 0);
+  output.reset(device.own_stream(), host.output);
 
-  alignas(16) unsigned char arguments[ops::max_argument_bytes];
-  device::LaunchShape shape = launch.shape;
-  const SpmmArguments user{.values = values.data(), .dense = dense.data(), .output = output.data(), .bias = bias.data(), .scale = c.scale};
-  shape.grid = launch.bind(launch, user, c.n(), arguments);
-  device.launch(device.own_stream(), *launch.kernel, shape, arguments, launch.argument_bytes);
+  const SpmmArguments call{.values = values.data(),
+                           .dense = dense.data(),
+                           .output = output.data(),
+                           .bias = bias.data(),
+                           .residual = residual.data(),
+                           .scale = c.problem().epilogue.scale == Scale::host ? host.scale : NAN,
+                           .device_scale = static_cast<const float*>(scale.data()),
+                           .workspace = workspace.data(),
+                           .n = c.n()};
+  for (ops::Launch& launch : launches) {
+    const ops::Launch& code = &launch == &launches.back() ? widened : launch;
+    alignas(16) unsigned char arguments[ops::max_argument_bytes];
+    device::LaunchShape shape = launch.bind(&call, arguments);
+    shape.shared_bytes = code.shared_bytes();
+    if (shape.grid.x == 0) continue;
+    device.launch(device.own_stream(), *compiled(device, code.request(), code.shared_bytes()), shape, arguments, launch.argument_bytes());
+  }
   device.synchronize(device.own_stream());
-  return output.read(c);
+  const tune::GuardedOutput::Contents contents = output.read();
+  if (!contents.wrong.empty()) FAIL(contents.wrong);
+  return contents.values;
 }
 
-inline std::vector<double> reference_of(const RowTileCase& c) {
-  std::vector<double> product = sparse::spmm(c.csr, c.values, c.dense, c.n(), c.dense_leading());
-  sparse::apply_epilogue(product, c.csr.rows, c.n(), c.problem.epilogue, c.scale, c.bias);
-  return product;
+inline std::string described(const RowTileCase& c) {
+  const sparse::Csr& a = c.host.walked;
+  return fmt::format("{} x {}, {} nonzeros, n = {}, leading {} and {}, {}", a.rows, a.cols, a.nonzeros(), c.n(), c.host.dense_shape.leading,
+                     c.host.output_shape.leading, ops::exact_key(c.problem()));
 }
 
-/// Runs and compares with float64.
+/// The norm that the product would have if its terms had random signs: what rounding errors are compared with where few
+/// elements happen to cancel.
+inline double typical_norm(const RowTileCase& c, std::int64_t product, std::span<const std::int64_t> columns) {
+  tune::SpmmHost magnitudes = c.host;
+  magnitudes.problem.epilogue.activation = Activation::none;
+  magnitudes.scale = std::fabs(c.host.scale);
+  for (auto* operand : {&magnitudes.values, &magnitudes.dense, &magnitudes.bias, &magnitudes.residual, &magnitudes.output})
+    for (float& value : *operand) value = std::isfinite(value) ? std::fabs(value) : 0;
+  double squares = 0;
+  for (const double sum : magnitudes.reference(product, columns)) squares += sum * sum;
+  return std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(c.statistics().longest_row, 1)));
+}
+
+/// Runs and compares every product of the batch with float64.
 inline void check_row_tile(const NamedDevice& on, const RowTileCase& c, const FieldMap& config) {
-  INFO(on.name, ": ", c.csr.rows, " x ", c.csr.cols, ", ", c.csr.nonzeros(), " nonzeros, n = ", c.n(), ", leading ", c.dense_leading(), " and ",
-       c.output_leading(), ", alignment ", c.problem.alignment_bytes, ", ", to_text(config));
+  INFO(on.name, ": ", described(c), "; ", to_text(config));
   const std::vector<float> output = run_row_tile(*on.device, c, config);
-  const double error = sparse::relative_error(output, c.output_leading(), reference_of(c), c.csr.rows, c.n());
-  CHECK(error <= sparse::spmm_tolerance(c.statistics().longest_row));
+  const Dtype type = *c.problem().output;
+  const double tolerance = sparse::sum_tolerance(c.statistics().longest_row, type);
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(c.n()));
+  std::iota(columns.begin(), columns.end(), 0);
+  for (std::int64_t product = 0; product < c.problem().batch; ++product) {
+    const std::vector<double> reference = c.host.reference(product, columns);
+    const std::vector<float> found = c.host.columns_of(output, product, columns);
+    const double error = sparse::relative_error(found, c.n(), reference, c.host.walked.rows, c.n(), type);
+    if (error <= tolerance || !std::isfinite(error)) {
+      CHECK(error <= tolerance);
+      continue;
+    }
+    const double squares = std::inner_product(reference.begin(), reference.end(), reference.begin(), 0.0);
+    CHECK(error * (squares > 0 ? std::sqrt(squares) : 1) <= tolerance * typical_norm(c, product, columns));
+  }
 }
 
 }  // namespace vostok::test

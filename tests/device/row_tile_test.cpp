@@ -38,8 +38,8 @@ const std::map<std::string, std::vector<std::string>>& field_values() {
       {"threads_per_row", {"1", "2", "4", "8", "16", "32"}},
       {"row_split", {"1", "2", "4", "8", "32"}},
       {"tile_nonzeros", {"4", "8", "16", "32", "64", "128", "256", "1024"}},
-      {"sparse_vector", {"1", "2", "4"}},
-      {"dense_vector", {"1", "2", "4"}},
+      {"sparse_vector", {"1", "2", "4", "8"}},
+      {"dense_vector", {"1", "2", "4", "8"}},
       {"reverse_offset_alignment", {"false", "true"}},
       {"row_swizzle", {"false", "true"}},
       {"deal_rows", {"false", "true"}},
@@ -52,11 +52,11 @@ const std::map<std::string, std::vector<std::string>>& field_values() {
       {"prefetch_sparse", {"false", "true"}},
       {"raster", {"rows_first", "columns_first"}},
       {"stream_output", {"false", "true"}},
+      {"prepare_dense", {"false", "true"}},
+      {"pack_values", {"false", "true"}},
   };
   return values;
 }
-
-const ops::SpmmFamily& family() { return *ops::find_spmm_family("row_tile"); }
 
 /// A config with each field drawn at random, that the rules admit; the default where none is found soon.
 FieldMap random_config(const ops::SpmmQuery& query, sparse::Random& random) {
@@ -64,9 +64,9 @@ FieldMap random_config(const ops::SpmmQuery& query, sparse::Random& random) {
     FieldMap config;
     for (const auto& [field, values] : field_values())
       config[field] = values[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(values.size())))];
-    if (!family().forbidden(query, config)) return config;
+    if (!row_tile().forbidden(query, config)) return config;
   }
-  return family().default_config(query);
+  return row_tile().default_config(query);
 }
 
 template <class T>
@@ -81,8 +81,6 @@ Spmm random_problem(sparse::Random& random) {
   problem.alignment_bytes = pick(random, {4, 8, 16, 16});
   problem.math = pick(random, {Math::accurate, Math::strict});
   problem.epilogue.bias = pick(random, {Bias::none, Bias::per_row, Bias::per_column});
-  problem.epilogue.activation = pick(random, {Activation::none, Activation::relu});
-  problem.epilogue.scale = pick(random, {Scale::one, Scale::host});
   return problem;
 }
 
@@ -106,8 +104,9 @@ TEST_CASE("every field of a config is tried in every value, and each gives the r
   for (const auto& [field, values] : field_values()) tried.insert(field);
   REQUIRE(fields == tried);
 
-  const RowTileCase c = make_case(uneven(37, 300, seed), {.n = 192}, seed);
-  for (const NamedDevice& on : row_tile_devices()) {
+  const Spmm problem{.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
+  const RowTileCase c = make_case(uneven(300, 37, seed), problem, seed);
+  for (const NamedDevice& on : kernel_devices()) {
     const ops::SpmmQuery query = c.query(*on.device);
     sparse::Random random(seed);
     for (const auto& [field, values] : field_values())
@@ -119,7 +118,7 @@ TEST_CASE("every field of a config is tried in every value, and each gives the r
           for (const auto& [other, choices] : field_values())
             candidate[other] = choices[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(choices.size())))];
           candidate[field] = value;
-          if (!family().forbidden(query, candidate)) config = candidate;
+          if (!row_tile().forbidden(query, candidate)) config = candidate;
         }
         INFO(field, " = ", value);
         REQUIRE(config.has_value());
@@ -128,16 +127,16 @@ TEST_CASE("every field of a config is tried in every value, and each gives the r
   }
 }
 
-TEST_CASE("the default config and random configs are right on random shapes, strides, alignments and epilogues") {
+TEST_CASE("the default config and random configs are right on random shapes, strides and alignments") {
   MESSAGE("seed " << seed);
-  for (const NamedDevice& on : row_tile_devices()) {
+  for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (int i = 0; i < (thread_sanitized ? 5 : 40); ++i) {
       const RowTileCase c = make_case(random_matrix(random), random_problem(random), random.bits());
       const ops::SpmmQuery query = c.query(*on.device);
-      REQUIRE(!family().declines(query));
-      REQUIRE(!family().forbidden(query, family().default_config(query)));
-      check_row_tile(on, c, family().default_config(query));
+      REQUIRE(!row_tile().declines(query));
+      REQUIRE(!row_tile().forbidden(query, row_tile().default_config(query)));
+      check_row_tile(on, c, row_tile().default_config(query));
       check_row_tile(on, c, random_config(query, random));
     }
   }
@@ -146,11 +145,11 @@ TEST_CASE("the default config and random configs are right on random shapes, str
 TEST_CASE("configs of the space are right on a matrix with uneven rows") {
   MESSAGE("seed " << seed);
   const RowTileCase c = make_case(uneven(70, 500, seed), {.n = 196, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, seed);
-  for (const NamedDevice& on : row_tile_devices()) {
+  for (const NamedDevice& on : kernel_devices()) {
     const ops::SpmmQuery query = c.query(*on.device);
     std::vector<FieldMap> admitted;
-    for (FieldMap& config : family().space(query))
-      if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
+    for (FieldMap& config : row_tile().space(query))
+      if (!row_tile().forbidden(query, config)) admitted.push_back(std::move(config));
     sparse::Random random(seed);
     for (int i = 0; i < (thread_sanitized ? 2 : 12); ++i)
       check_row_tile(on, c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
@@ -173,30 +172,33 @@ TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows o
   matrices.push_back(stairs);
   sparse::Csr repeats{.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {3, 1, 3, 3, 0, 2, 2}};  // unsorted, with duplicates
   matrices.push_back(repeats);
-  for (const NamedDevice& on : row_tile_devices())
+  for (const NamedDevice& on : kernel_devices())
     for (const sparse::Csr& csr : matrices)
       for (const std::int64_t n : {1, 5, 64}) {
         const RowTileCase c = make_case(csr, {.n = n}, seed);
-        check_row_tile(on, c, family().default_config(c.query(*on.device)));
+        check_row_tile(on, c, row_tile().default_config(c.query(*on.device)));
       }
 }
 
-TEST_CASE("64-bit offsets into B give the same product as 32-bit ones") {
+TEST_CASE("64-bit offsets into B, and 64-bit row offsets and positions, give the same product as 32-bit ones") {
   const RowTileCase c = make_case(uneven(33, 200, seed), {.n = 32}, seed);
-  for (const NamedDevice& on : row_tile_devices()) {
+  for (const NamedDevice& on : kernel_devices()) {
+    FieldMap config = row_tile().default_config(c.query(*on.device));
     for (const char* prescale : {"true", "false"}) {
-      FieldMap config = family().default_config(c.query(*on.device));
       config["prescale_indices"] = prescale;
       RowTileCase wide = c;
       wide.widen_offsets = true;
       CHECK(run_row_tile(*on.device, wide, config) == run_row_tile(*on.device, c, config));
     }
+    RowTileCase wide = c;
+    wide.widen_nonzeros = true;
+    CHECK(run_row_tile(*on.device, wide, config) == run_row_tile(*on.device, c, config));
   }
 }
 
 TEST_CASE("values that are not finite change their own row only") {
   const float infinity = std::numeric_limits<float>::infinity();
-  for (const NamedDevice& on : row_tile_devices()) {
+  for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (int i = 0; i < 6; ++i) {
       RowTileCase clean = make_case(uneven(40, 90, seed + static_cast<std::uint64_t>(i)), {.n = 20}, seed);
@@ -204,8 +206,9 @@ TEST_CASE("values that are not finite change their own row only") {
       RowTileCase spoilt = clean;
       std::set<std::int64_t> rows;
       for (std::int64_t r = 3; r < 40; r += 7)
-        for (std::int64_t e = clean.csr.row_offsets[static_cast<std::size_t>(r)]; e < clean.csr.row_offsets[static_cast<std::size_t>(r) + 1]; ++e) {
-          spoilt.values[static_cast<std::size_t>(e)] = e % 2 == 0 ? NAN : infinity;
+        for (std::int64_t e = clean.host.walked.row_offsets[static_cast<std::size_t>(r)];
+             e < clean.host.walked.row_offsets[static_cast<std::size_t>(r) + 1]; ++e) {
+          spoilt.host.values[static_cast<std::size_t>(e)] = e % 2 == 0 ? NAN : infinity;
           rows.insert(r);
         }
       const std::vector<float> before = run_row_tile(*on.device, clean, config);
@@ -222,7 +225,7 @@ TEST_CASE("values that are not finite change their own row only") {
 }
 
 TEST_CASE("rows of B that a row of A does not name never reach it, whatever they hold") {
-  for (const NamedDevice& on : row_tile_devices()) {
+  for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed + 1);
     for (int i = 0; i < 6; ++i) {
       RowTileCase clean = make_case(uneven(40, 90, seed + 50 + static_cast<std::uint64_t>(i)), {.n = 12}, seed);
@@ -230,12 +233,12 @@ TEST_CASE("rows of B that a row of A does not name never reach it, whatever they
       RowTileCase spoilt = clean;
       for (std::int64_t k = 0; k < 90; k += 3)
         for (std::int64_t j = 0; j < 12; ++j)
-          spoilt.dense[static_cast<std::size_t>(k * 12 + j)] = k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
+          spoilt.host.dense[static_cast<std::size_t>(k * 12 + j)] = k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
       const std::vector<float> before = run_row_tile(*on.device, clean, config);
       const std::vector<float> after = run_row_tile(*on.device, spoilt, config);
       INFO(on.name, ", ", to_text(config));
       for (std::int64_t r = 0; r < 40; ++r) {
-        const std::set<std::int32_t> columns = columns_of(clean.csr, r);
+        const std::set<std::int32_t> columns = columns_of(clean.host.walked, r);
         const bool touched = std::any_of(columns.begin(), columns.end(), [](std::int32_t k) { return k % 3 == 0; });
         for (std::int64_t j = 0; j < 12; ++j) {
           const auto at = static_cast<std::size_t>(r * 12 + j);
@@ -250,10 +253,10 @@ TEST_CASE("rows of B that a row of A does not name never reach it, whatever they
 TEST_CASE("the same config gives the same bits in every thread order") {
   const RowTileCase c = make_case(uneven(40, 300, seed), {.n = 36}, seed);
   sparse::Random random(seed);
-  const FieldMap config = random_config(c.query(*row_tile_devices().front().device), random);
-  const std::vector<float> first = run_row_tile(*row_tile_devices()[0].device, c, config);
-  for (std::size_t i = 1; i < std::min<std::size_t>(3, row_tile_devices().size()); ++i)
-    CHECK(run_row_tile(*row_tile_devices()[i].device, c, config) == first);
+  const FieldMap config = random_config(c.query(*kernel_devices().front().device), random);
+  const std::vector<float> first = run_row_tile(*kernel_devices()[0].device, c, config);
+  for (std::size_t i = 1; i < std::min<std::size_t>(3, kernel_devices().size()); ++i)
+    CHECK(run_row_tile(*kernel_devices()[i].device, c, config) == first);
 }
 
 TEST_CASE("column tiles past 65535 lie on the grid's third dimension") {
@@ -262,8 +265,8 @@ TEST_CASE("column tiles past 65535 lie on the grid's third dimension") {
     return;
   }
   const RowTileCase c = make_case({.rows = 1, .cols = 2, .row_offsets = {0, 1}, .column_indices = {1}}, {.n = 65600}, seed);
-  const NamedDevice& on = row_tile_devices().front();
-  RowTileConfig config = parse(family().default_config(c.query(*on.device)));
+  const NamedDevice& on = kernel_devices().front();
+  RowTileConfig config = parse(row_tile().default_config(c.query(*on.device)));
   config.tile_columns = config.threads_per_row = config.dense_vector = 1;
   config.row_split = config.tile_nonzeros = 32;
   config.tile_rows = config.loads_in_flight = config.residue_unroll = 1;

@@ -29,7 +29,7 @@ class SpmmOperands {
     output.resize(static_cast<std::size_t>(csr.rows * n));
     return sparse::relative_error(output, n, sparse::spmm(csr, values, dense, n, n), csr.rows, n);
   }
-  double tolerance() const { return sparse::spmm_tolerance(sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices).longest_row); }
+  double tolerance() const { return sparse::sum_tolerance(sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices).longest_row); }
 
   sparse::Csr csr;
   std::vector<float> values;

@@ -32,7 +32,7 @@ std::vector<double> spmm_by_definition(const Csr& a, const std::vector<float>& v
 
 double epilogue_of(double c, Activation activation) {
   std::vector<double> one = {c};
-  apply_epilogue(one, 1, 1, {.activation = activation}, 1, {});
+  apply_epilogue(one, 1, 1, {.activation = activation}, {});
   return one[0];
 }
 
@@ -69,17 +69,21 @@ TEST_CASE("operands of the wrong size are refused") {
   refused("leading dimension of 1", [&] { spmm(a, std::vector<float>(1), std::vector<float>(6), 2, 1); });
 }
 
-TEST_CASE("the epilogue scales, adds the bias and activates, in that order") {
+TEST_CASE("the epilogue scales, adds the bias, the residual and what was there, and activates, in that order") {
   const std::vector<double> c = {1, -2, 3, -4, 5, -6};
+  const std::vector<float> row_bias = {10, 1}, column_bias = {1, 2, 3}, residual = {1, 0, 0, 0, 0, 20}, previous = {0, 0, 0, 0, -40, 0};
   std::vector<double> y = c;
-  apply_epilogue(y, 2, 3, {.bias = Bias::per_row, .activation = Activation::relu, .scale = Scale::host}, 2, std::vector<float>{10, 1});
+  apply_epilogue(y, 2, 3, {.bias = Bias::per_row, .activation = Activation::relu, .scale = Scale::host}, {.scale = 2, .bias = row_bias});
   CHECK(y == std::vector<double>{12, 6, 16, 0, 11, 0});
   y = c;
-  apply_epilogue(y, 2, 3, {.bias = Bias::per_column, .scale = Scale::device}, -1, std::vector<float>{1, 2, 3});
+  apply_epilogue(y, 2, 3, {.bias = Bias::per_column, .scale = Scale::device}, {.scale = -1, .bias = column_bias});
   CHECK(y == std::vector<double>{0, 4, 0, 5, -3, 9});
   y = c;
-  apply_epilogue(y, 2, 3, {}, 2, {});
-  CHECK(y == c);  // a scale of `one` ignores the factor
+  apply_epilogue(y, 2, 3, {.residual = true, .activation = Activation::relu, .accumulate = true}, {.residual = residual, .previous = previous});
+  CHECK(y == std::vector<double>{2, 0, 3, 0, 0, 14});
+  y = c;
+  apply_epilogue(y, 2, 3, {}, {.scale = 2, .bias = row_bias, .residual = residual, .previous = previous});
+  CHECK(y == c);  // what the epilogue does not ask for is ignored
 }
 
 TEST_CASE("activations have their known values") {
@@ -96,11 +100,14 @@ TEST_CASE("activations have their known values") {
   }
 }
 
-TEST_CASE("what the reference epilogue lacks is refused by name") {
+TEST_CASE("an epilogue's operand that is too short is refused by name") {
   std::vector<double> c = {1};
-  testing::check_refused(ErrorCode::unsupported, {"residual"}, [&] { apply_epilogue(c, 1, 1, {.residual = true}, 1, {}); });
-  testing::check_refused(ErrorCode::unsupported, {"accumulate"}, [&] { apply_epilogue(c, 1, 1, {.accumulate = true}, 1, {}); });
-  testing::check_refused(ErrorCode::invalid_argument, {"0 bias values of 1"}, [&] { apply_epilogue(c, 1, 1, {.bias = Bias::per_row}, 1, {}); });
+  const auto refused = [&](const char* text, const Epilogue& epilogue) {
+    testing::check_refused(ErrorCode::invalid_argument, {text}, [&] { apply_epilogue(c, 1, 1, epilogue, {}); });
+  };
+  refused("0 bias values of 1", {.bias = Bias::per_row});
+  refused("0 residual values of 1", {.residual = true});
+  refused("0 previous values of 1", {.accumulate = true});
 }
 
 TEST_CASE("the relative error is the difference's norm over the reference's") {
@@ -124,7 +131,19 @@ TEST_CASE("an element that is not finite on one side only makes the error infini
   CHECK(error(infinity, 1e300) == 0);  // too large for fp32: infinity is the right rounding
 }
 
-TEST_CASE("the tolerance grows with the square root of the longest row") {
-  CHECK(spmm_tolerance(0) == 1e-7);
-  CHECK(spmm_tolerance(100) == doctest::Approx(5e-7).epsilon(1e-12));
+TEST_CASE("an output of a narrower type is compared as that type stores it") {
+  const auto error = [](double y, double r, Dtype type) {
+    return relative_error(std::vector<float>{static_cast<float>(y), 1}, 2, std::vector<double>{r, 1}, 1, 2, type);
+  };
+  CHECK(error(infinity, 70000, Dtype::f16) == 0);
+  CHECK(error(infinity, 70000, Dtype::bf16) == infinity);
+  CHECK(error(0, 0x1p-26, Dtype::f16) == 0);  // below half the smallest value
+  CHECK(error(0, 0x1p-26, Dtype::f32) > 0);
+}
+
+TEST_CASE("the tolerance grows with the square root of the longest sum, and holds one rounding of a narrower output") {
+  CHECK(sum_tolerance(0) == 1e-7);
+  CHECK(sum_tolerance(100) == doctest::Approx(5e-7).epsilon(1e-12));
+  CHECK(sum_tolerance(100, Dtype::f16) == doctest::Approx(5e-7 + 0x1p-11).epsilon(1e-12));
+  CHECK(sum_tolerance(100, Dtype::bf16) == doctest::Approx(5e-7 + 0x1p-8).epsilon(1e-12));
 }

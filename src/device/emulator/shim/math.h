@@ -9,6 +9,7 @@ float logf(float) noexcept;
 float log2f(float) noexcept;
 float tanhf(float) noexcept;
 float erff(float) noexcept;
+float erfcf(float) noexcept;
 float sinf(float) noexcept;
 float cosf(float) noexcept;
 float fabsf(float) noexcept;
