@@ -1,10 +1,7 @@
 #include "sparse/sddmm_reference.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
-
-#include "sparse/elements.hpp"
 
 namespace vostok::sparse {
 
@@ -35,10 +32,6 @@ std::vector<double> sddmm(const Csr& mask, std::span<const std::int64_t> entries
   work(0, entries.size() / parts);
   threads.clear();  // joins
   return products;
-}
-
-double sddmm_tolerance(std::int64_t n, Dtype output) {
-  return 4e-8 * std::sqrt(static_cast<double>(n)) + 1e-7 + (output == Dtype::f32 ? 0 : unit_roundoff(output));
 }
 
 }  // namespace vostok::sparse

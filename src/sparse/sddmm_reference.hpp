@@ -1,11 +1,9 @@
-// The float64 reference of SDDMM and the tolerance that it is compared with.
+// The float64 reference of SDDMM.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <vostok/enums.hpp>
 
 #include "sparse/csr.hpp"
 
@@ -23,8 +21,5 @@ struct DenseView {
 /// For each of `entries` (positions in the mask's CSR order, ascending), the product of its row of A and its row of B over n,
 /// in float64 on all cores.
 std::vector<double> sddmm(const Csr& mask, std::span<const std::int64_t> entries, const DenseView& lhs, const DenseView& rhs, std::int64_t n);
-
-/// The normwise error that an SDDMM over n is held to: 4e-8 * sqrt(n) + 1e-7 for its sums in f32, and the output's own rounding.
-double sddmm_tolerance(std::int64_t n, Dtype output);
 
 }  // namespace vostok::sparse

@@ -1,12 +1,10 @@
 #include "tune/sddmm_case.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
-#include "base/checked.hpp"
 #include "base/text.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
@@ -18,8 +16,6 @@ namespace vostok::tune {
 
 namespace {
 
-constexpr std::int64_t guard_bytes = 4096;
-constexpr std::byte poison{0xFF};  ///< every value of it is a NaN, in any type
 /// Multiply-adds that a reference may cost; beyond, a sample of entries is compared.
 constexpr std::int64_t most_reference_work = 4'000'000'000;
 
@@ -37,9 +33,6 @@ std::vector<std::int64_t> entries_to_compare(std::int64_t nonzeros, std::int64_t
   return entries;
 }
 
-/// Elements are put where they have the alignment that the problem declares and no more.
-std::int64_t shift_bytes(const Sddmm& problem, Dtype type) { return std::max(problem.alignment_bytes, size_of(type)) % 16; }
-
 sparse::DenseView view(const std::vector<float>& values, const ops::StoredMatrix& stored, Layout layout, std::int64_t matrix) {
   const bool row_major = layout == Layout::row_major;
   return {.data = values.data() + matrix * stored.stride, .row_step = row_major ? stored.leading : 1, .column_step = row_major ? 1 : stored.leading};
@@ -53,22 +46,34 @@ SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr m
   ops::validate(problem, statistics);
   query_ = ops::make_query(problem, statistics, {problem.n, problem.n}, &device);
   const Sddmm& resolved = query_->problem;
+  const Dtype output = *resolved.output;
   lhs_ = make_dense(query_->lhs(), seed);
   rhs_ = make_dense(query_->rhs(), seed + 1);
   const std::int64_t multipliers = resolved.multiply ? (resolved.batch - 1) * resolved.multiplier_stride + mask_.nonzeros() : 0;
-  multiplier_ = make_vector(resolved.element, multipliers, seed + 2);
+  multiplier_ = make_values(resolved.element, multipliers, seed + 2);
   device_scale_ = upload(Dtype::f32, {scale});
-  make_initial_output(seed + 3);
-  arguments_ = {.lhs = lhs_.data,
-                .rhs = rhs_.data,
-                .output = device_output_.as<std::byte>() + guard_bytes + shift_bytes(resolved, *resolved.output),
-                .multiplier = multiplier_.data,
+  guarded_ = GuardedOutput(device, output, query_->output(), resolved.batch, shift_bytes(std::max(resolved.alignment_bytes, size_of(output))));
+  if (resolved.accumulate) {
+    initial_.resize(static_cast<std::size_t>((resolved.batch - 1) * query_->output().stride + mask_.nonzeros()));
+    fill_uniform(initial_.data(), static_cast<std::int64_t>(initial_.size()), seed + 3);
+    for (float& value : initial_) value = sparse::round_to(output, value);
+  }
+  arguments_ = {.lhs = lhs_.copy.data(),
+                .rhs = rhs_.copy.data(),
+                .output = guarded_.data(),
+                .multiplier = multiplier_.copy.data(),
                 .scale = scale,
-                .device_scale = static_cast<const float*>(device_scale_.data)};
+                .device_scale = static_cast<const float*>(device_scale_.copy.data())};
   make_reference(seed + 4);
 }
 
-SddmmCase::Operand SddmmCase::make_vector(Dtype type, std::int64_t count, std::uint64_t seed) const {
+SddmmCase::Operand SddmmCase::upload(Dtype type, std::vector<float> values) const {
+  for (float& value : values) value = sparse::round_to(type, value);
+  DeviceOperand copy(device_, sparse::to_storage(type, values), std::max(query_->problem.alignment_bytes, size_of(type)));
+  return {.values = std::move(values), .copy = std::move(copy)};
+}
+
+SddmmCase::Operand SddmmCase::make_values(Dtype type, std::int64_t count, std::uint64_t seed) const {
   std::vector<float> values(static_cast<std::size_t>(count));
   fill_uniform(values.data(), count, seed);
   return upload(type, std::move(values));
@@ -86,36 +91,6 @@ SddmmCase::Operand SddmmCase::make_dense(const ops::StoredMatrix& stored, std::u
   return upload(query_->problem.element, std::move(values));
 }
 
-SddmmCase::Operand SddmmCase::upload(Dtype type, std::vector<float> values) const {
-  const std::int64_t shift = shift_bytes(query_->problem, type);
-  const std::vector<std::byte> stored = sparse::to_storage(type, values);
-  const auto bytes = static_cast<std::int64_t>(stored.size());
-  Operand operand{.values = sparse::from_storage(type, stored), .buffer = device::Buffer(device_, bytes + shift)};
-  operand.data = operand.buffer.as<std::byte>() + shift;
-  if (bytes > 0) device_.copy_to_device(operand.data, stored.data(), bytes);
-  return operand;
-}
-
-std::int64_t SddmmCase::output_at(std::int64_t matrix, std::int64_t entry) const { return matrix * query_->output_stride() + entry; }
-
-void SddmmCase::make_initial_output(std::uint64_t seed) {
-  const Sddmm& problem = query_->problem;
-  const std::int64_t element_bytes = size_of(*problem.output);
-  const std::int64_t shift = shift_bytes(problem, *problem.output);
-  const std::int64_t count = output_at(problem.batch - 1, mask_.nonzeros());
-  initial_.assign(static_cast<std::size_t>(count * element_bytes + shift + 2 * guard_bytes), poison);
-  if (problem.accumulate) {
-    accumulated_.resize(static_cast<std::size_t>(problem.batch * mask_.nonzeros()));
-    fill_uniform(accumulated_.data(), problem.batch * mask_.nonzeros(), seed);
-    const std::vector<std::byte> stored = sparse::to_storage(*problem.output, accumulated_);
-    accumulated_ = sparse::from_storage(*problem.output, stored);
-    const std::int64_t row_bytes = mask_.nonzeros() * element_bytes;
-    for (std::int64_t b = 0; b < problem.batch; ++b)
-      std::copy_n(stored.begin() + b * row_bytes, row_bytes, initial_.begin() + guard_bytes + shift + output_at(b, 0) * element_bytes);
-  }
-  device_output_ = device::Buffer(device_, static_cast<std::int64_t>(initial_.size()));
-}
-
 void SddmmCase::make_reference(std::uint64_t seed) {
   const Sddmm& problem = query_->problem;
   entries_ = entries_to_compare(mask_.nonzeros(), problem.n * problem.batch, seed);
@@ -127,7 +102,7 @@ void SddmmCase::make_reference(std::uint64_t seed) {
       double value = products[i];
       if (problem.scale != Scale::one) value *= static_cast<double>(arguments_.scale);
       if (problem.multiply) value *= static_cast<double>(multiplier_.values[static_cast<std::size_t>(b * problem.multiplier_stride + entry)]);
-      if (problem.accumulate) value += static_cast<double>(accumulated_[static_cast<std::size_t>(b * mask_.nonzeros() + entry)]);
+      if (problem.accumulate) value += static_cast<double>(initial_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
       reference_.push_back(value);
     }
   }
@@ -138,51 +113,25 @@ double SddmmCase::flops() const {
 }
 
 Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
-  const Sddmm& problem = query_->problem;
   const Stream stream = device_.own_stream();
-  device_.copy_to_device(device_output_.data(), initial_.data(), device_output_.bytes());
+  guarded_.reset(stream, initial_);
   enqueue(stream);
   device_.synchronize(stream);
-  std::vector<std::byte> memory(initial_.size());
-  device_.copy_to_host(memory.data(), device_output_.data(), device_output_.bytes());
+  GuardedOutput::Contents contents = guarded_.read();
+  output_ = std::move(contents.values);
 
-  const std::int64_t element_bytes = size_of(*problem.output);
-  const auto first = static_cast<const std::byte*>(arguments_.output) - device_output_.as<std::byte>();
-  output_.clear();
   std::vector<float> compared;
-  for (std::int64_t b = 0; b < problem.batch; ++b) {
-    const std::span<const std::byte> matrix(memory.data() + first + output_at(b, 0) * element_bytes,
-                                            static_cast<std::size_t>(mask_.nonzeros() * element_bytes));
-    const std::vector<float> values = sparse::from_storage(*problem.output, matrix);
-    output_.insert(output_.end(), values.begin(), values.end());
-    for (const std::int64_t entry : entries_) compared.push_back(values[static_cast<std::size_t>(entry)]);
-  }
+  for (std::int64_t b = 0; b < query_->problem.batch; ++b)
+    for (const std::int64_t entry : entries_) compared.push_back(output_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
   const auto count = static_cast<std::int64_t>(compared.size());
-  Check check{.error = sparse::relative_error(compared, count, reference_, 1, count),
-              .tolerance = sparse::sddmm_tolerance(problem.n, *problem.output),
-              .wrong = find_stray_write(memory)};
-  const auto missing = std::find_if(output_.begin(), output_.end(), [](float value) { return std::isnan(value); });
-  if (check.wrong.empty() && missing != output_.end())
-    check.wrong = fmt::format("element {} of the output was not written, or is NaN", missing - output_.begin());
+  const Dtype type = *query_->problem.output;
+  Check check{.error = sparse::relative_error(compared, count, reference_, 1, count, type),
+              .tolerance = sparse::sum_tolerance(query_->problem.n, type),
+              .wrong = contents.wrong};
+  if (check.wrong.empty() && contents.holds_nan) check.wrong = "the output holds NaN";
   if (check.wrong.empty() && !(check.error <= check.tolerance))
     check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
   return check;
-}
-
-/// What is wrong where anything but the batch's nonzeros was written; empty where nothing was.
-std::string SddmmCase::find_stray_write(const std::vector<std::byte>& memory) const {
-  const std::int64_t element_bytes = size_of(*query_->problem.output);
-  const auto first = static_cast<const std::byte*>(arguments_.output) - device_output_.as<std::byte>();
-  std::int64_t at = 0;
-  for (std::int64_t b = 0; b <= query_->problem.batch; ++b) {
-    const bool behind = b == query_->problem.batch;
-    const std::int64_t end = behind ? static_cast<std::int64_t>(memory.size()) : first + output_at(b, 0) * element_bytes;
-    for (; at < end; ++at)
-      if (memory[static_cast<std::size_t>(at)] != poison)
-        return fmt::format("memory outside the output was written, {} bytes from its start", at - first);
-    at += mask_.nonzeros() * element_bytes;
-  }
-  return {};
 }
 
 }  // namespace vostok::tune

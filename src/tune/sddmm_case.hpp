@@ -1,9 +1,9 @@
 // One SDDMM with random operands on a device: what the tuner, the tool, the benchmarks and the tests run and verify.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <vostok/sddmm.hpp>
@@ -12,6 +12,8 @@
 #include "ops/sddmm/problem.hpp"
 #include "sparse/csr.hpp"
 #include "tune/case.hpp"
+#include "tune/device_operand.hpp"
+#include "tune/guarded_output.hpp"
 
 namespace vostok::tune {
 
@@ -27,24 +29,20 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
   const ops::SddmmQuery& query() const { return *query_; }
-  /// What the output holds since the last verify: [batch, nonzeros], without what lies between.
+  /// What the last verify found in the output: [batch, nonzeros], output_stride apart.
   const std::vector<float>& output() const { return output_; }
 
  private:
-  /// Values on the host, rounded to the type, and on the device.
+  /// Values as their type holds them, on the host and on the device.
   struct Operand {
     std::vector<float> values;
-    device::Buffer buffer;
-    void* data = nullptr;
+    DeviceOperand copy;
   };
-  /// A dense operand without its padding's values, which are NaN.
-  Operand make_dense(const ops::StoredMatrix& stored, std::uint64_t seed) const;
-  Operand make_vector(Dtype type, std::int64_t count, std::uint64_t seed) const;
   Operand upload(Dtype type, std::vector<float> values) const;
-  void make_initial_output(std::uint64_t seed);
+  /// A batch of dense matrices, NaN between lines and matrices.
+  Operand make_dense(const ops::StoredMatrix& stored, std::uint64_t seed) const;
+  Operand make_values(Dtype type, std::int64_t count, std::uint64_t seed) const;
   void make_reference(std::uint64_t seed);
-  std::int64_t output_at(std::int64_t matrix, std::int64_t entry) const;  ///< as an element behind the first guard
-  std::string find_stray_write(const std::vector<std::byte>& memory) const;
 
   device::Device& device_;
   sparse::Csr mask_;
@@ -53,12 +51,11 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
   Operand rhs_;
   Operand multiplier_;
   Operand device_scale_;
-  std::vector<std::byte> initial_;     ///< of the output's memory, guards included
-  std::vector<float> accumulated_;     ///< what the output holds before, [batch, nonzeros], where it accumulates
+  GuardedOutput guarded_;
+  std::vector<float> initial_;         ///< what the output holds before, laid out as it is; empty unless the problem accumulates
   std::vector<std::int64_t> entries_;  ///< those that are compared
   std::vector<double> reference_;      ///< [batch, entries_]
   std::vector<float> output_;
-  device::Buffer device_output_;
 };
 
 }  // namespace vostok::tune

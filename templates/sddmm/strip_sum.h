@@ -67,8 +67,10 @@ class StripSum {
   struct Row {
     float at[vectors][width];
   };
+  /// Rows of B as they were loaded: 16-bit elements stay in pairs, two to a register, until they are multiplied.
+  using Bits = typename detail::BitsOf<sizeof(Dense)>::Type;
   struct Loaded {
-    Dense at[batch_length][vectors];
+    Bits at[batch_length][vectors];
   };
 
   template <bool whole>
@@ -98,7 +100,7 @@ class StripSum {
       for (int i = 0; i < batch_length; ++i)
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
-          if (exists<whole>(v, left)) loaded.at[i][v] = load_global(reinterpret_cast<const Dense*>(rhs + offsets.at[i] + v * vector_distance));
+          if (exists<whole>(v, left)) loaded.at[i][v] = load_global(reinterpret_cast<const Bits*>(rhs + offsets.at[i] + v * vector_distance));
     }
     return loaded;
   }
@@ -107,9 +109,11 @@ class StripSum {
 #pragma unroll
     for (int i = 0; i < batch_length; ++i)
 #pragma unroll
-      for (int v = 0; v < vectors; ++v)
+      for (int v = 0; v < vectors; ++v) {
+        const auto dense = __builtin_bit_cast(Dense, loaded.at[i][v]);
 #pragma unroll
-        for (int j = 0; j < width; ++j) sum_[first + i] += row.at[v][j] * Item::to_float(loaded.at[i][v].at[j]);
+        for (int j = 0; j < width; ++j) sum_[first + i] += row.at[v][j] * Item::to_float(dense.at[j]);
+      }
   }
 
   /// The sum over lanes of one entry of the group at `first`. At each distance a lane keeps half of the entries it has and

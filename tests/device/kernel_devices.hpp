@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,9 +44,12 @@ inline const std::vector<NamedDevice>& kernel_devices() {
   return devices;
 }
 
-/// Compiles and loads what a launch needs.
+/// Compiles, once for all devices of an architecture, and loads what a launch needs.
 inline void load_kernel(device::Device& device, ops::Launch& launch) {
-  launch.set_kernel(device.load(device.compiler().compile(codegen::make_source(launch.request(), device.architecture())), launch.shared_bytes()));
+  static std::map<std::string, device::Image> images;
+  const auto [image, is_new] = images.try_emplace(device.architecture() + launch.request().expression);
+  if (is_new) image->second = device.compiler().compile(codegen::make_source(launch.request(), device.architecture()));
+  launch.set_kernel(device.load(image->second, launch.shared_bytes()));
 }
 
 }  // namespace vostok::test

@@ -51,7 +51,7 @@ class MaskForms {
       columns_ = to_device(device, std::vector<std::uint16_t>(mask.column_indices.begin(), mask.column_indices.end()));
     else columns_ = to_device(device, mask.column_indices);
     std::vector<Strip> table = sparse::strips(mask.row_offsets, needs.strip_entries);
-    const Strip empty{.row = static_cast<int>(mask.rows - 1), .begin = 0, .end = 0, .first = 0};
+    const Strip empty{.row = 0, .begin = 0, .end = 0, .first = 0};
     table.insert(table.begin(), 3, empty);
     table.insert(table.end(), 2, empty);
     strips_ = to_device(device, table);

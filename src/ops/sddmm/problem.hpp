@@ -44,7 +44,8 @@ struct SddmmQuery : Query {
 
   StoredMatrix lhs() const { return stored_matrix(problem.lhs_layout, statistics.rows, problem.n, problem.lhs_leading, problem.lhs_stride); }
   StoredMatrix rhs() const { return stored_matrix(problem.rhs_layout, statistics.cols, problem.n, problem.rhs_leading, problem.rhs_stride); }
-  std::int64_t output_stride() const { return problem.output_stride != 0 ? problem.output_stride : statistics.nonzeros; }
+  /// The nonzeros of each D: one line.
+  StoredMatrix output() const { return stored_matrix(Layout::row_major, 1, statistics.nonzeros, 0, problem.output_stride); }
 };
 
 /// Throws invalid_argument for a value that makes no sense, naming the field and its value.

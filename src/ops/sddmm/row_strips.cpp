@@ -171,7 +171,7 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
                                       .rhs = dense.rhs,
                                       .n = query.problem.n,
                                       .batch = query.problem.batch,
-                                      .output_stride = query.output_stride(),
+                                      .output_stride = query.output().stride,
                                       .multiplier_stride = query.problem.multiplier_stride,
                                       .strips_per_block = config.strips_per_block};
     list.push_back(Launch::of<SddmmArguments, RowStripsArgs>(std::move(request), shape, binding));

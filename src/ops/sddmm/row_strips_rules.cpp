@@ -34,13 +34,13 @@ int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.
 /// conversions need take two dozen more.
 int registers_needed(const Case& c) {
   const RowStripsConfig& config = c.config;
-  const int lane_elements = config.step_vectors * config.dense_vector;
+  const int vector_registers = std::max(1, config.dense_vector * size_of(c.traits.element) / 4);
+  const int loaded = config.step_vectors * vector_registers * (config.overlap_batches ? 2 : 1);
   const int offset_registers = c.traits.wide_offsets ? 2 : 1;
   const int slots = std::max(1, config.strip_entries / config.threads_per_strip);
-  const int batch =
-      config.loads_in_flight * (std::max(1, lane_elements * size_of(c.traits.element) / 4) * (config.overlap_batches ? 2 : 1) + offset_registers);
   const int held = config.column_path == ColumnPath::shuffle ? slots * offset_registers : 0;
-  return config.strip_entries + lane_elements + batch + held + (c.traits.blocked_sum ? slots : 0) + 24;
+  return config.strip_entries + config.step_vectors * config.dense_vector + config.loads_in_flight * (loaded + offset_registers) + held +
+         (c.traits.blocked_sum ? slots : 0) + 24;
 }
 
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.

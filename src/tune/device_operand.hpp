@@ -1,0 +1,29 @@
+// An input in device memory, aligned as its problem declares and no better, and with nothing behind its last element.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "device/device.hpp"
+
+namespace vostok::tune {
+
+/// Bytes between a multiple of 256 and an operand of this alignment.
+inline std::int64_t shift_bytes(int alignment_bytes) { return alignment_bytes < 16 ? alignment_bytes : 0; }
+
+class DeviceOperand {
+ public:
+  DeviceOperand() = default;
+  DeviceOperand(device::Device& device, std::span<const std::byte> bytes, int alignment_bytes)
+      : shift_(shift_bytes(alignment_bytes)), buffer_(device, shift_ + static_cast<std::int64_t>(bytes.size())) {
+    if (!bytes.empty()) device.copy_to_device(data(), bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  }
+  void* data() const { return buffer_.as<std::byte>() + shift_; }
+
+ private:
+  std::int64_t shift_ = 0;
+  device::Buffer buffer_;
+};
+
+}  // namespace vostok::tune

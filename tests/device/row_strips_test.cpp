@@ -1,0 +1,291 @@
+// row_strips against float64, on the emulator in several thread orders and on every GPU: every pair of what a problem may ask
+// for, configs of the space, edges, and what must not leak.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "device/pairwise.hpp"
+#include "device/row_strips_harness.hpp"
+#include "sparse/elements.hpp"
+
+using namespace vostok;
+using namespace vostok::test;
+
+namespace {
+
+constexpr std::uint64_t seed = 20203;
+
+/// What a problem may ask for: how many levels each factor has. problem_of makes the problem of one level for each.
+const std::vector<int> levels = {5, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
+
+struct Types {
+  Dtype element, output;
+};
+constexpr std::array types = {Types{Dtype::f32, Dtype::f32}, Types{Dtype::f16, Dtype::f16}, Types{Dtype::f16, Dtype::f32},
+                              Types{Dtype::bf16, Dtype::bf16}, Types{Dtype::bf16, Dtype::f32}};
+
+Sddmm problem_of(const std::vector<int>& c, const sparse::Csr& mask, std::int64_t n) {
+  const Types type = types[static_cast<std::size_t>(c[0])];
+  Sddmm problem{.n = n,
+                .batch = c[6] == 0 ? 1 : 3,
+                .element = type.element,
+                .output = type.output,
+                .index = c[7] == 0 ? IndexType::u16 : IndexType::i32,
+                .lhs_layout = static_cast<Layout>(c[1]),
+                .rhs_layout = static_cast<Layout>(c[2]),
+                .math = c[10] == 0 ? Math::accurate : Math::strict,
+                .scale = static_cast<Scale>(c[3]),
+                .multiply = c[4] != 0,
+                .accumulate = c[5] != 0};
+  const int element_bytes = size_of(type.element);
+  problem.alignment_bytes = c[8] == 0 ? 16 : c[8] == 1 ? std::max(element_bytes, 8) : element_bytes;
+  if (c[9] != 0) {  // padded: leading dimensions and strides that are odd where the alignment is the element's
+    const std::int64_t step = c[8] == 0 ? 16 / element_bytes : 1;
+    const auto padded = [&](Layout layout, std::int64_t rows) { return (layout == Layout::row_major ? n : rows) / step * step + 3 * step; };
+    problem.lhs_leading = padded(problem.lhs_layout, mask.rows);
+    problem.rhs_leading = padded(problem.rhs_layout, mask.cols);
+    problem.lhs_stride = ops::stored_matrix(problem.lhs_layout, mask.rows, n, problem.lhs_leading, 0).stride + step;
+    problem.rhs_stride = ops::stored_matrix(problem.rhs_layout, mask.cols, n, problem.rhs_leading, 0).stride + step;
+    problem.output_stride = mask.nonzeros() + 5;
+  }
+  if (c[4] == 2) problem.multiplier_stride = mask.nonzeros() + 1;
+  return problem;
+}
+
+/// The emulator's thread orders take turns, and every GPU has every turn.
+std::vector<const NamedDevice*> devices_for(std::size_t turn) {
+  const std::size_t orders = thread_sanitized ? 1 : 3;
+  std::vector<const NamedDevice*> list = {&kernel_devices()[turn % orders]};
+  for (std::size_t i = orders; i < kernel_devices().size(); ++i) list.push_back(&kernel_devices()[i]);
+  return list;
+}
+
+std::vector<FieldMap> admitted_configs(const ops::SddmmQuery& query) {
+  std::vector<FieldMap> admitted;
+  for (FieldMap& config : row_strips_family().space(query))
+    if (!row_strips_family().forbidden(query, config)) admitted.push_back(std::move(config));
+  return admitted;
+}
+
+FieldMap random_config(const ops::SddmmQuery& query, sparse::Random& random) {
+  const std::vector<FieldMap> admitted = admitted_configs(query);
+  return admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))];
+}
+
+ops::SddmmQuery query_of(const Sddmm& problem, const sparse::Csr& mask, const device::Device& device) {
+  return *ops::make_query(problem, sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices), {problem.n, problem.n}, &device);
+}
+
+}  // namespace
+
+TEST_CASE("every pair of type, layout, scale, multiplier, accumulation, batch, index, alignment, padding and math is right") {
+  MESSAGE("seed " << seed);
+  sparse::Random random(seed + 1);
+  const std::vector<std::vector<int>> list = pairwise(levels, seed);
+  const std::size_t count = thread_sanitized ? 3 : list.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const sparse::Csr mask = uneven_mask(1 + random.below(40), 1 + random.below(120), seed + i);
+    // Sizes of every divisibility: those that vectors divide are as frequent as odd ones.
+    const std::int64_t n = random.below(2) == 0 ? 8 * (1 + random.below(20)) : 1 + random.below(150);
+    const Sddmm problem = problem_of(list[i], mask, n);
+    const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+    for (const NamedDevice* on : devices_for(i)) check_row_strips(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
+  }
+}
+
+TEST_CASE("configs of the space are right where strips are full, where they are not, and where n ends inside a step") {
+  MESSAGE("seed " << seed);
+  sparse::Random random(seed + 2);
+  const sparse::Csr mask = uneven_mask(50, 300, seed);
+  for (const Sddmm& problem : {Sddmm{.n = 300}, Sddmm{.n = 264, .element = Dtype::f16}, Sddmm{.n = 77, .alignment_bytes = 4}})
+    for (int i = 0; i < (thread_sanitized ? 1 : 6); ++i) {
+      const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+      for (const NamedDevice* on : devices_for(i)) check_row_strips(*on, problem, mask, seed, &config);
+    }
+}
+
+TEST_CASE("every value of every config field is right") {
+  const std::map<std::string, std::vector<std::string>> values = {{"strip_entries", {"4", "8", "16", "32", "64", "128"}},
+                                                                  {"threads_per_strip", {"1", "2", "4", "8", "16", "32"}},
+                                                                  {"strips_per_block", {"4", "32", "64"}},
+                                                                  {"dense_vector", {"1", "2", "4"}},
+                                                                  {"step_vectors", {"1", "2", "4"}},
+                                                                  {"loads_in_flight", {"1", "2", "4", "8"}},
+                                                                  {"overlap_batches", {"false", "true"}},
+                                                                  {"column_path", {"shared", "shuffle"}},
+                                                                  {"min_blocks", {"1", "2"}},
+                                                                  {"stream_output", {"false", "true"}}};
+  const sparse::Csr mask = uneven_mask(30, 260, seed);
+  const Sddmm problem{.n = 324, .accumulate = true};
+  std::size_t turn = 0;
+  const FieldMap usual = row_strips_family().default_config(query_of(problem, mask, *kernel_devices().front().device));
+  CHECK(usual.size() == values.size());
+  for (const auto& [field, tried] : values)
+    for (const std::string& value : tried) {
+      FieldMap config = usual;
+      config["min_blocks"] = "1";
+      config["loads_in_flight"] = "4";
+      config[field] = value;
+      if (field == "threads_per_strip") config["strips_per_block"] = std::to_string(128 / std::stoi(value));
+      if (thread_sanitized && turn % 8 != 0) continue;
+      for (const NamedDevice* on : devices_for(turn++)) {
+        const auto reason = row_strips_family().forbidden(query_of(problem, mask, *on->device), config);
+        CHECK_MESSAGE(!reason, field, " = ", value, ": ", reason.value_or(""));
+        if (!reason) check_row_strips(*on, problem, mask, seed, &config);
+      }
+    }
+}
+
+TEST_CASE("empty masks, full rows, one column, rows of every length, unsorted and repeated columns, and n from 0 are right") {
+  std::vector<sparse::Csr> masks;
+  masks.push_back({.rows = 0, .cols = 5, .row_offsets = {0}});
+  masks.push_back({.rows = 5, .cols = 0, .row_offsets = {0, 0, 0, 0, 0, 0}});
+  masks.push_back({.rows = 3, .cols = 1, .row_offsets = {0, 1, 1, 2}, .column_indices = {0, 0}});
+  masks.push_back({.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {3, 1, 3, 3, 0, 2, 2}});
+  sparse::Csr one_row{.rows = 1, .cols = 500};
+  for (std::int32_t k = 0; k < 500; ++k) one_row.column_indices.push_back(k);
+  one_row.row_offsets.push_back(500);
+  masks.push_back(one_row);
+  sparse::Csr stairs{.rows = 70, .cols = 70};
+  for (std::int32_t r = 0; r < 70; ++r) {
+    for (std::int32_t k = 0; k < r; ++k) stairs.column_indices.push_back(k);
+    stairs.row_offsets.push_back(stairs.nonzeros());
+  }
+  masks.push_back(stairs);
+  for (const NamedDevice& on : kernel_devices())
+    for (const sparse::Csr& mask : masks)
+      for (const std::int64_t n : {0, 1, 5, 36}) check_row_strips(on, {.n = n, .multiply = true}, mask, seed);
+}
+
+TEST_CASE("sums of many products are right at every boundary of their blocks") {
+  const sparse::Csr mask = uneven_mask(6, 20, seed);
+  for (const std::int64_t n : {255, 256, 257, 1023, 1024, 1025, 4100}) {
+    const NamedDevice& on = *devices_for(static_cast<std::size_t>(n)).front();
+    for (const Math math : {Math::accurate, Math::strict})
+      for (const char* lanes : {"1", "4"}) {
+        const Sddmm problem{.n = n, .math = math};
+        FieldMap config = row_strips_family().default_config(query_of(problem, mask, *on.device));
+        config["threads_per_strip"] = lanes;
+        config["strips_per_block"] = "32";
+        check_row_strips(on, problem, mask, seed, &config);
+      }
+  }
+}
+
+TEST_CASE("blocked sums keep the error of many products of one sign below that of plain ones") {
+  const std::int64_t n = 1 << 16;
+  const sparse::Csr mask{.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}};
+  const NamedDevice& on = kernel_devices().front();
+  const std::vector<float> same(static_cast<std::size_t>(n), 0.7F);
+  const double exact = static_cast<double>(n) * static_cast<double>(0.7F) * static_cast<double>(0.7F);
+  const auto error = [&](Math math) {
+    tune::SddmmCase c(*on.device, {.n = n, .math = math}, mask, seed);
+    for (const void* operand : {c.call().lhs, c.call().rhs}) on.device->copy_to_device(const_cast<void*>(operand), same.data(), n * 4);
+    FieldMap config = default_row_strips(c);
+    config["threads_per_strip"] = "1";
+    config["strips_per_block"] = "32";
+    LoadedRowStrips(*on.device, c, mask, config, c.query()).verify();
+    return std::fabs(c.output().front() - exact) / exact;
+  };
+  const double blocked = error(Math::accurate);
+  INFO("blocked ", blocked, ", plain ", error(Math::strict));
+  CHECK(blocked < 1e-5);
+  CHECK(blocked * 4 < error(Math::strict));
+}
+
+TEST_CASE("64-bit offsets into B give the same bits as 32-bit ones") {
+  const sparse::Csr mask = uneven_mask(33, 200, seed);
+  for (const NamedDevice& on : kernel_devices())
+    for (const char* path : {"shared", "shuffle"}) {
+      tune::SddmmCase c(*on.device, {.n = 32}, mask, seed);
+      FieldMap config = default_row_strips(c);
+      config["column_path"] = path;
+      CHECK(LoadedRowStrips(*on.device, c, mask, config, c.query()).verify().wrong.empty());
+      const std::vector<float> narrow = c.output();
+      // Compiled for a B of more than 2^31 bytes, run with the small one.
+      ops::SddmmQuery large = c.query();
+      large.statistics.cols = std::int64_t{1} << 25;
+      CHECK(LoadedRowStrips(*on.device, c, mask, config, large).verify().wrong.empty());
+      CHECK(c.output() == narrow);
+    }
+}
+
+TEST_CASE("what is not finite in A reaches its row of D alone, what is not finite in B its column alone") {
+  const std::int64_t n = 24;
+  sparse::Random random(seed + 3);
+  for (const NamedDevice& on : kernel_devices())
+    for (const Dtype element : {Dtype::f32, Dtype::bf16}) {
+      const sparse::Csr mask = uneven_mask(40, 90, seed + 7);
+      tune::SddmmCase c(*on.device, {.n = n, .element = element}, mask, seed);
+      const FieldMap config = random_config(c.query(), random);
+      INFO(on.name, ", ", to_text(config));
+      LoadedRowStrips loaded(*on.device, c, mask, config, c.query());
+      CHECK(loaded.verify().wrong.empty());
+      const std::vector<float> before = c.output();
+      const auto spoil = [&](const void* operand, std::int64_t row, float value) {
+        const std::vector<std::byte> bits = sparse::to_storage(element, std::array{value});
+        auto* const memory = static_cast<std::byte*>(const_cast<void*>(operand)) + (row * n + row % n) * size_of(element);
+        on.device->copy_to_device(memory, bits.data(), size_of(element));
+      };
+      for (std::int64_t row = 3; row < mask.rows; row += 7) spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
+      for (std::int64_t row = 2; row < mask.cols; row += 5) spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
+      loaded.verify();
+      for (std::int64_t row = 0; row < mask.rows; ++row)
+        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)]; i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          if (row % 7 == 3 || mask.column_indices[at] % 5 == 2) REQUIRE(!std::isfinite(c.output()[at]));
+          else REQUIRE(c.output()[at] == before[at]);
+        }
+    }
+}
+
+TEST_CASE("the same config gives the same bits in every thread order") {
+  const sparse::Csr mask = uneven_mask(40, 300, seed);
+  sparse::Random random(seed + 4);
+  for (const Sddmm& problem : {Sddmm{.n = 36}, Sddmm{.n = 520, .element = Dtype::f16}}) {
+    const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+    const std::vector<float> first = check_row_strips(kernel_devices()[0], problem, mask, seed, &config);
+    for (std::size_t i = 1; i < std::min<std::size_t>(3, kernel_devices().size()); ++i)
+      CHECK(check_row_strips(kernel_devices()[i], problem, mask, seed, &config) == first);
+  }
+}
+
+TEST_CASE("a batch past 65535 lies on the grid's third dimension, and strips by the ten thousand on its first") {
+  if (thread_sanitized) {
+    std::printf("large grids skipped: ThreadSanitizer takes minutes for them\n");
+    return;
+  }
+  const NamedDevice& on = kernel_devices().front();
+  const sparse::Csr one{.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}};
+  FieldMap config = row_strips_family().default_config(query_of({.n = 1}, one, *on.device));
+  config["strips_per_block"] = "32";
+  check_row_strips(on, {.n = 1, .batch = 65537}, one, seed, &config);
+  sparse::Csr diagonal{.rows = 20000, .cols = 20000};
+  for (std::int32_t r = 0; r < 20000; ++r) {
+    diagonal.column_indices.push_back(r);
+    diagonal.row_offsets.push_back(r + 1);
+  }
+  check_row_strips(on, {.n = 1}, diagonal, seed, &config);
+}
+
+TEST_CASE("the output may be the multiplier") {
+  const sparse::Csr mask = uneven_mask(30, 60, seed);
+  for (const NamedDevice& on : kernel_devices()) {
+    tune::SddmmCase c(*on.device, {.n = 16, .multiply = true}, mask, seed);
+    const FieldMap config = default_row_strips(c);
+    CHECK(LoadedRowStrips(*on.device, c, mask, config, c.query()).verify().wrong.empty());
+    const std::vector<float> apart = c.output();
+
+    const MaskForms forms(*on.device, mask, row_strips_family().needs(c.query(), config));
+    std::vector<ops::Launch> launches = row_strips_family().launches(c.query(), config, forms.pointers());
+    load_kernel(*on.device, launches.front());
+    SddmmArguments in_place = c.call();
+    in_place.output = const_cast<void*>(c.call().multiplier);
+    launches.front().enqueue(*on.device, on.device->own_stream(), &in_place);
+    on.device->synchronize(on.device->own_stream());
+    std::vector<float> together(apart.size());
+    on.device->copy_to_host(together.data(), in_place.output, static_cast<std::int64_t>(together.size() * sizeof(float)));
+    CHECK(together == apart);
+  }
+}
