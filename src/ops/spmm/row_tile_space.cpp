@@ -26,7 +26,7 @@ constexpr std::array word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 
 
 /// Elements of 16 bits: as many bytes a lane as above, so half the lanes for a column tile of as many columns.
 constexpr std::array half_word_shapes = {Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2}, Shape{8, 4, 1},
-                                         Shape{4, 8, 2},  Shape{4, 8, 1},  Shape{16, 1, 1}, Shape{8, 1, 1}, Shape{32, 1, 2}};
+                                         Shape{4, 8, 1},  Shape{16, 1, 1}, Shape{8, 1, 1},  Shape{32, 1, 2}};
 
 constexpr std::array block_threads = {64, 128, 256, 512};
 
@@ -226,30 +226,10 @@ void add_unless(std::vector<RowTileConfig>& list, const RowTileConfig& present, 
   if (!(config == present)) list.push_back(config);
 }
 
-}  // namespace
-
-RowTileConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
-
-std::vector<RowTileConfig> space(const SpmmQuery& query) {
-  std::vector<RowTileConfig> list;
-  for (const Preparation& preparation : preparations(query)) {
-    const RowTileConfig base = common(query, preparation);
-    const RowTileConfig first = default_of(query, preparation);
-    list.push_back(first);
-    for (const Shape& shape : shapes_for(query, base.dense_vector))
-      for (const int threads_per_block : block_threads)
-        for (const Steps& step : steps)
-          for (const Batches& batch : batches)
-            for (const Order& order : orders)
-              add_unless(list, first, with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order));
-  }
-  return list;
-}
-
-std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
-  const std::vector<Preparation> all = preparations(query);
-  const RowTileConfig base = common(query, all.front());
-  std::vector<RowTileConfig> list = {default_config(query)};
+/// The default and the table's choices of one preparation.
+std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
+  const RowTileConfig base = common(query, preparation);
+  std::vector<RowTileConfig> list = {default_of(query, preparation)};
   const auto table = is_wide(query.problem.element) ? std::span<const Choice>(word_choices) : std::span<const Choice>(half_word_choices);
   for (const Choice& choice : table) {
     Shape shape = choice.shape;
@@ -257,7 +237,39 @@ std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
     add_unless(list, list.front(),
                with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order));
   }
-  for (const Preparation& other : all) add_unless(list, list.front(), default_of(query, other));
+  return list;
+}
+
+/// The default and everything that the tables combine to.
+std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
+  const RowTileConfig base = common(query, preparation);
+  std::vector<RowTileConfig> list = {default_of(query, preparation)};
+  for (const Shape& shape : shapes_for(query, base.dense_vector))
+    for (const int threads_per_block : block_threads)
+      for (const Steps& step : steps)
+        for (const Batches& batch : batches)
+          for (const Order& order : orders)
+            add_unless(list, list.front(), with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order));
+  return list;
+}
+
+}  // namespace
+
+RowTileConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
+
+/// Everything with the preparation that is the best guess; of the others, what the short list has.
+std::vector<RowTileConfig> space(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<RowTileConfig> list = combinations_of(query, all.front());
+  for (const Preparation& other : std::span(all).subspan(1))
+    for (const RowTileConfig& config : choices_of(query, other)) list.push_back(config);
+  return list;
+}
+
+std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<RowTileConfig> list = choices_of(query, all.front());
+  for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
   return list;
 }
 

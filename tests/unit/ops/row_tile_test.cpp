@@ -15,17 +15,41 @@ using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(Spmm problem, TopologyStatistics statistics) {
-  return {.problem = ops::resolve(problem, problem.n), .statistics = statistics, .n = {problem.n, problem.n}};
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr);
 }
 
 const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195};
-const ops::SpmmFamily& family() { return *ops::find_spmm_family("row_tile"); }
+const ops::Family& family() { return *ops::find_family("spmm", "row_tile"); }
 
 std::optional<std::string> forbidden(const ops::SpmmQuery& query, const std::function<void(RowTileConfig&)>& change) {
   RowTileConfig config = ops::row_tile::default_config(query);
   change(config);
   return ops::row_tile::forbidden(query, config);
+}
+
+template <class T>
+T pick(sparse::Random& random, std::initializer_list<T> values) {
+  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
+}
+
+/// Any problem that a user may state.
+Spmm random_problem(sparse::Random& random, std::int64_t rows, std::int64_t cols) {
+  Spmm problem{.n = std::int64_t{1} << random.below(18)};
+  problem.n += random.below(problem.n + 1);
+  problem.element = pick(random, {Dtype::f32, Dtype::f16, Dtype::bf16});
+  problem.output = pick(random, {Dtype::f32, Dtype::f16, Dtype::bf16});
+  problem.dense_layout = pick(random, {Layout::row_major, Layout::column_major});
+  problem.output_layout = pick(random, {Layout::row_major, Layout::column_major});
+  problem.sparse_transposed = random.below(2) == 0;
+  problem.batch = 1 + random.below(3);
+  problem.values_per_batch = random.below(2) == 0;
+  if (random.below(3) == 0) problem.dense_leading = std::max(problem.n, cols) + random.below(20);
+  if (random.below(3) == 0) problem.output_leading = std::max(problem.n, rows) + random.below(20);
+  if (random.below(3) == 0) problem.value_stride = rows * 3 + random.below(9);
+  problem.alignment_bytes = size_of(problem.element) << random.below(3);
+  if (random.below(2) == 0) problem.math = Math::strict;
+  return problem;
 }
 
 }  // namespace
@@ -35,15 +59,10 @@ TEST_CASE("the default config is admitted for every problem that is not declined
   INFO("seed " << seed);
   sparse::Random random(seed);
   for (int i = 0; i < 3000; ++i) {
-    Spmm problem{.n = std::int64_t{1} << random.below(18)};
-    problem.n += random.below(problem.n + 1);
-    if (random.below(3) == 0) problem.dense_leading = problem.n + random.below(20);
-    if (random.below(3) == 0) problem.output_leading = problem.n + random.below(20);
-    problem.alignment_bytes = 4 << random.below(3);
-    if (random.below(2) == 0) problem.math = Math::strict;
     const std::int64_t rows = 1 + random.below(std::int64_t{1} << random.below(20));
-    ops::SpmmQuery query =
-        query_of(problem, {.rows = rows, .cols = 1 + random.below(100000), .nonzeros = rows * 3, .longest_row = random.below(5000)});
+    const std::int64_t cols = 1 + random.below(100000);
+    const Spmm problem = random_problem(random, rows, cols);
+    ops::SpmmQuery query = query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
     REQUIRE(!family().declines(query));
     const auto reason = family().forbidden(query, family().default_config(query));
@@ -74,15 +93,67 @@ TEST_CASE("the default is the paper's heuristic: n rounded up to a power of two,
   }
 }
 
+TEST_CASE("16-bit elements take eight of a kind, and tiles of as many bytes") {
+  for (const Dtype type : {Dtype::f16, Dtype::bf16}) {
+    const RowTileConfig config = ops::row_tile::default_config(query_of({.n = 256, .element = type}, layer));
+    CHECK(config.dense_vector == 8);
+    CHECK(config.sparse_vector == 8);
+    CHECK(config.tile_columns == 128);
+    CHECK(ops::row_tile::default_config(query_of({.n = 252, .element = type}, layer)).dense_vector == 4);
+    CHECK(ops::row_tile::default_config(query_of({.n = 256, .element = type, .alignment_bytes = 2}, layer)).dense_vector == 1);
+  }
+}
+
+TEST_CASE("vectors are as wide as B, C and what is prepared allow") {
+  const auto vector = [](const Spmm& problem) { return ops::row_tile::default_config(query_of(problem, layer)).dense_vector; };
+  CHECK(vector({.n = 64, .element = Dtype::f16, .output = Dtype::f32, .alignment_bytes = 8}) == 2);
+  CHECK(vector({.n = 64, .element = Dtype::f32, .output = Dtype::f16, .alignment_bytes = 8}) == 2);
+  CHECK(vector({.n = 64, .output_leading = 66}) == 2);
+  CHECK(vector({.n = 64, .output_layout = Layout::column_major, .output_leading = 513}) == 4);  // stored one by one
+  CHECK(vector({.n = 64, .dense_layout = Layout::column_major, .dense_leading = 2049}) == 4);   // prepared first
+  CHECK(vector({.n = 64, .batch = 2, .dense_stride = 2048 * 64 + 1}) == 1);
+}
+
+TEST_CASE("a column-major B is prepared and a transposed A's values are looked up by default, and the space holds the other ways") {
+  const ops::SpmmQuery query = query_of({.n = 64, .sparse_transposed = true, .dense_layout = Layout::column_major}, layer);
+  const RowTileConfig config = ops::row_tile::default_config(query);
+  CHECK(config.prepare_dense);
+  CHECK(!config.pack_values);
+  CHECK(!ops::row_tile::default_config(query_of({.n = 1, .dense_layout = Layout::column_major}, layer)).prepare_dense);
+  std::set<std::pair<std::string, std::string>> ways;
+  for (const FieldMap& listed : family().short_list(query))
+    if (!family().forbidden(query, listed)) ways.insert({listed.at("prepare_dense"), listed.at("pack_values")});
+  CHECK(ways.size() == 4);
+}
+
+TEST_CASE("the workspace holds packed values and the prepared B, each on its boundary, for the largest n") {
+  Spmm problem{.n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
+  const ops::SpmmQuery query = query_of(problem, {.rows = 7, .cols = 10, .nonzeros = 33, .longest_row = 5});
+  RowTileConfig config = ops::row_tile::default_config(query);
+  const auto bytes = [&] { return family().workspace_bytes(query, codegen::to_map(config)); };
+  CHECK(bytes() == 3840);  // 3 * 10 * 64 elements, whole lines of 16 bytes
+  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 2);
+  config.pack_values = true;
+  CHECK(bytes() == 256 + 3840);
+  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 3);
+  config.prepare_dense = config.pack_values = false;
+  CHECK(bytes() == 0);
+  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
+}
+
 TEST_CASE("the space starts with the default, repeats nothing, and its admitted part and short list are of the promised size") {
-  for (const Math math : {Math::accurate, Math::strict}) {
-    const ops::SpmmQuery query = query_of({.n = 256, .math = math}, layer);
+  std::vector<Spmm> problems;
+  for (const Math math : {Math::accurate, Math::strict})
+    for (const Dtype type : {Dtype::f32, Dtype::bf16}) problems.push_back({.n = 256, .element = type, .math = math});
+  problems.push_back({.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major});
+  for (const Spmm& problem : problems) {
+    const ops::SpmmQuery query = query_of(problem, layer);
     const std::vector<FieldMap> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
     const auto count = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(count >= 300);
-    CHECK(count <= 1500);
+    CHECK(count <= (problem.element == Dtype::f32 ? 1500 : 1800));
     const std::vector<FieldMap> list = family().short_list(query);
     CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
     CHECK(list.size() <= 24);
@@ -99,7 +170,9 @@ TEST_CASE("each rule refuses a config that breaks it, with its reason") {
       {"powers of two", [](RowTileConfig& c) { c.threads_per_row = 12; }},
       {"lie in one warp", [](RowTileConfig& c) { c.row_split = 4; }},
       {"whole warps", [](RowTileConfig& c) { c.tile_rows = 64; }},
-      {"are 1, 2 or 4", [](RowTileConfig& c) { c.dense_vector = 8; }},
+      {"at most 16 bytes", [](RowTileConfig& c) { c.dense_vector = 8; }},
+      {"transposes a column-major B", [](RowTileConfig& c) { c.prepare_dense = true; }},
+      {"transposes a column-major B", [](RowTileConfig& c) { c.pack_values = true; }},
       {"needs reverse_offset_alignment", [](RowTileConfig& c) { c.reverse_offset_alignment = false; }},
       {"multiple of threads_per_row", [](RowTileConfig& c) { c.tile_columns = 96; }},
       {"tile_nonzeros", [](RowTileConfig& c) { c.tile_nonzeros = 1024; }},
@@ -127,6 +200,8 @@ TEST_CASE("rules that depend on the problem refuse the default of a kinder one")
   CHECK(reason({.n = 256}, wide).empty());
   CHECK(reason({.n = 256, .alignment_bytes = 8}, wide).find("alignment of B") != std::string::npos);
   CHECK(reason({.n = 256, .dense_leading = 258}, wide).find("alignment of B") != std::string::npos);
+  CHECK(reason({.n = 256, .output_leading = 258}, wide).find("alignment of C") != std::string::npos);
+  CHECK(reason({.n = 256, .dense_layout = Layout::column_major}, wide).find("dense_vector is 1") != std::string::npos);
   CHECK(reason({.n = 254, .dense_leading = 256, .output_leading = 256}, wide).find("does not divide n") != std::string::npos);
   CHECK(reason({.n = 256, .math = Math::strict}, wide).find("row_split is 1") != std::string::npos);
   RowTileConfig unchecked = wide;
@@ -148,35 +223,52 @@ TEST_CASE("offsets take 64 bits from the first byte past 2^31, and sums are bloc
   CHECK(!traits({.n = 64, .math = Math::strict}, layer).blocked_sum);
   TopologyStatistics short_rows = layer;
   short_rows.longest_row = 256;
+  TopologyStatistics many = layer;
+  CHECK(!traits({.n = 64}, many).wide_nonzeros);
+  many.nonzeros = std::int64_t{1} << 31;
+  CHECK(traits({.n = 64}, many).wide_nonzeros);
+  CHECK(family().declines(query_of({.n = 64, .sparse_transposed = true}, many)));
   CHECK(!traits({.n = 64}, short_rows).blocked_sum);
 }
 
-TEST_CASE("bind fills every argument and a grid that covers all tiles in either raster") {
+TEST_CASE("a launch fills every argument and a grid that covers all tiles in either raster") {
   TopologyStatistics tall = layer;
   tall.rows = 1'000'003;
   for (const Raster raster : {Raster::rows_first, Raster::columns_first}) {
-    const ops::SpmmQuery query = query_of({.n = 200, .dense_leading = 208}, tall);
+    const Spmm problem{.n = 200, .batch = 3, .values_per_batch = true, .dense_leading = 208, .value_stride = 100004};
+    const ops::SpmmQuery query = query_of(problem, tall);
     RowTileConfig config = ops::row_tile::default_config(query);
     config.raster = raster;
-    ops::SpmmLaunch launch = family().launch(query, codegen::to_map(config));
-    const int values = 0, dense = 0, output = 0, bias = 0, offsets = 0, columns = 0, order = 0;
-    launch.topology = {.row_offsets = &offsets, .column_indices = &columns, .row_order = &order};
-    const SpmmArguments user{.values = &values, .dense = &dense, .output = const_cast<int*>(&output), .bias = &bias, .scale = 0.5F};
+    const int values = 0, dense = 0, output = 0, bias = 0, residual = 0, offsets = 0, columns = 0, order = 0;
+    const float scale = 0;
+    const ops::TopologyPointers topology{.row_offsets = &offsets, .column_indices = &columns, .row_order = &order};
+    const ops::Launch launch = family().launches(query, codegen::to_map(config), topology).back();
+    const SpmmArguments call{.values = &values,
+                             .dense = &dense,
+                             .output = const_cast<int*>(&output),
+                             .bias = &bias,
+                             .residual = &residual,
+                             .scale = 0.5F,
+                             .device_scale = &scale,
+                             .n = 200};
     RowTileArgs args{};
-    const device::Dim3 grid = launch.bind(launch, user, 200, &args);
+    const device::LaunchShape shape = launch.bind(&call, &args);
     const std::int64_t row_tiles = (tall.rows + config.tile_rows - 1) / config.tile_rows;
     const std::int64_t column_tiles = (200 + config.tile_columns - 1) / config.tile_columns;
-    const std::int64_t slow = std::int64_t{grid.y} * grid.z;
-    CHECK(grid.y <= 65535);
-    CHECK(grid.z <= 65535);
-    CHECK(grid.x == (raster == Raster::rows_first ? row_tiles : column_tiles));
-    CHECK(slow >= (raster == Raster::rows_first ? column_tiles : row_tiles));
-    CHECK(launch.shape.block.x == static_cast<unsigned>(threads(config)));
-    CHECK(launch.shape.shared_bytes == shared_bytes(ops::row_tile::traits(query), config));
+    const std::int64_t slow = std::int64_t{shape.grid.y} * shape.grid.z;
+    CHECK(shape.grid.y <= 65535);
+    CHECK(shape.grid.z <= 65535);
+    CHECK(shape.grid.x == (raster == Raster::rows_first ? row_tiles : column_tiles));
+    CHECK(slow >= 3 * (raster == Raster::rows_first ? column_tiles : row_tiles));
+    CHECK(args.slow_tiles == (raster == Raster::rows_first ? column_tiles : row_tiles));
+    CHECK(shape.block.x == static_cast<unsigned>(threads(config)));
+    CHECK(shape.shared_bytes == shared_bytes(ops::row_tile::traits(query), config));
     CHECK((args.values == &values && args.dense == &dense && args.output == &output && static_cast<const void*>(args.bias) == &bias));
+    CHECK((args.residual == &residual && args.device_scale == &scale && args.scale == 0.5F));
     CHECK((args.row_offsets == &offsets && args.column_indices == &columns && args.row_order == &order));
     CHECK((args.n == 200 && args.dense_leading == 208 && args.output_leading == 200));
-    CHECK((args.m == 1'000'003U && args.nonzeros == 100000U && args.scale == 0.5F));
+    CHECK((args.value_stride == 100004 && args.dense_stride == 2048 * 208 && args.output_stride == tall.rows * 200));
+    CHECK((args.m == 1'000'003U && args.nonzeros == 100000U && args.batch == 3));
   }
 }
 
@@ -192,4 +284,4 @@ TEST_CASE("predictions grow with the work and prefer neither nonsense nor nothin
   CHECK(std::isfinite(family().predict_us(empty, family().default_config(empty))));
 }
 
-TEST_CASE("a family that this version does not have is not found") { CHECK(ops::find_spmm_family("column_tile") == nullptr); }
+TEST_CASE("a family that this version does not have is not found") { CHECK(ops::find_family("spmm", "column_tile") == nullptr); }
