@@ -19,7 +19,9 @@ struct SoftmaxArguments {
 
 /// y = exp(scale * x) / sum over the row of exp(scale * x), over the nonzeros of each row, computed after subtracting the row's
 /// maximum. Elements outside the mask count as -infinity. An empty row has nothing to store; a row whose every element is
-/// -infinity gives zeros (and statistics of -infinity); a NaN or +infinity makes its whole row NaN.
+/// -infinity gives zeros (and statistics of -infinity); a NaN or +infinity makes its whole row NaN. That holds for scale * x, which
+/// is never rounded to an infinity: a negative scale swaps the infinities. A scale of 0 is the limit from above: an element of
+/// -infinity stays outside its row. One that is not finite makes everything NaN.
 struct Softmax {
   using Arguments = SoftmaxArguments;
   static constexpr bool masked = true;  ///< planned with a topology

@@ -4,6 +4,8 @@
 
 #include "ops/family.hpp"
 #include "ops/sddmm/row_strips.hpp"
+#include "ops/softmax/row_softmax.hpp"
+#include "ops/softmax/split_softmax.hpp"
 #include "ops/spmm/row_tile.hpp"
 
 namespace vostok::ops {
@@ -27,6 +29,8 @@ const std::vector<Operation>& every_operation() {
     std::vector<Operation> made;
     made.push_back(operation("spmm", make_row_tile()));
     made.push_back(operation("sddmm", make_row_strips()));
+    made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
+    made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));
     return made;
   }();
   return list;

@@ -1,0 +1,77 @@
+#include "ops/softmax/row_softmax.hpp"
+
+#include <limits>
+#include <type_traits>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/grid.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<RowSoftmaxConfig>(), "fields(RowSoftmaxConfig) must name every member");
+
+/// Fills the kernel's arguments from a call's, forward or backward.
+struct BindRowSoftmax {
+  RowSoftmaxArgs fixed;
+  std::int64_t row_blocks;
+
+  template <class Call>
+  device::Dim3 operator()(const Call& call, RowSoftmaxArgs& args) const {
+    args = fixed;
+    args.operands = with_call(fixed.operands, call);
+    return grid_of(row_blocks, fixed.operands.batch);
+  }
+};
+
+template <class QueryType>
+class RowSoftmax final : public FamilyOf<QueryType, RowSoftmaxConfig> {
+  using Call = typename decltype(QueryType::problem)::Arguments;
+
+ public:
+  std::string_view name() const override { return "row_softmax"; }
+
+ protected:
+  std::optional<std::string> declines(const QueryType& query) const override {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (query.statistics.rows > most) return "row numbers have 32 bits";
+    if (query.statistics.longest_row > most / 2) return "positions within a row have 32 bits";
+    if (query.problem.batch > most) return "batch numbers have 32 bits";
+    return std::nullopt;
+  }
+  RowSoftmaxConfig default_config(const QueryType& query) const override { return row_softmax::default_config(softmax_subject(query)); }
+  std::vector<RowSoftmaxConfig> space(const QueryType& query) const override { return row_softmax::space(softmax_subject(query)); }
+  std::vector<RowSoftmaxConfig> short_list(const QueryType& query) const override { return row_softmax::short_list(softmax_subject(query)); }
+  std::optional<std::string> forbidden(const QueryType& query, const RowSoftmaxConfig& config) const override {
+    return row_softmax::forbidden(softmax_subject(query), config);
+  }
+  TopologyNeeds needs(const QueryType& query, const RowSoftmaxConfig& config) const override {
+    return {.index = query.index, .row_order = config.row_swizzle};
+  }
+  std::int64_t workspace_bytes(const QueryType&, const RowSoftmaxConfig&) const override { return 0; }
+
+  std::vector<Launch> launches(const QueryType& query, const RowSoftmaxConfig& config, const TopologyPointers& topology) const override {
+    const SoftmaxTraits traits = softmax_subject(query).traits;
+    const bool writes = query.statistics.nonzeros > 0 || traits.statistics == RowStatistics::write;
+    const BindRowSoftmax binding{.fixed = {.operands = softmax_operands(query, topology.row_offsets), .row_order = topology.row_order},
+                                 .row_blocks = writes ? ceil_div(query.statistics.rows, config.rows_per_block) : 0};
+    return {Launch::of<Call, RowSoftmaxArgs>(
+        {.family = "row_softmax",
+         .header = "softmax/row_softmax.h",
+         .expression = codegen::name_expression("row_softmax", "SoftmaxTraits", traits, "RowSoftmaxConfig", config)},
+        {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)}, binding)};
+  }
+
+  double predict_us(const QueryType& query, const RowSoftmaxConfig& config) const override {
+    return row_softmax::predict_us(softmax_subject(query), config);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_row_softmax() { return std::make_unique<RowSoftmax<SoftmaxQuery>>(); }
+std::unique_ptr<Family> make_row_softmax_backward() { return std::make_unique<RowSoftmax<SoftmaxBackwardQuery>>(); }
+
+}  // namespace vostok::ops

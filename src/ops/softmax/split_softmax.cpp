@@ -1,0 +1,93 @@
+#include "ops/softmax/split_softmax.hpp"
+
+#include <limits>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/grid.hpp"
+#include "ops/topology/csr.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<SplitSoftmaxConfig>(), "fields(SplitSoftmaxConfig) must name every member");
+
+/// Fills both kernels' arguments from a call's, forward or backward.
+struct BindSplitSoftmax {
+  SplitSoftmaxArgs fixed;
+  std::int64_t strip_blocks;
+
+  template <class Call>
+  device::Dim3 operator()(const Call& call, SplitSoftmaxArgs& args) const {
+    args = fixed;
+    args.operands = with_call(fixed.operands, call);
+    args.partials = call.workspace;
+    return grid_of(strip_blocks, fixed.operands.batch);
+  }
+};
+
+template <class QueryType>
+class SplitSoftmax final : public FamilyOf<QueryType, SplitSoftmaxConfig> {
+  using Call = typename decltype(QueryType::problem)::Arguments;
+
+ public:
+  std::string_view name() const override { return "split_softmax"; }
+
+ protected:
+  std::optional<std::string> declines(const QueryType& query) const override {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (query.statistics.rows > most || query.statistics.nonzeros > most) return "strips hold rows and entries in 32 bits";
+    if (query.statistics.nonzeros == 0) return "there is nothing to cut into strips";
+    if (query.problem.batch > most) return "batch numbers have 32 bits";
+    return std::nullopt;
+  }
+  SplitSoftmaxConfig default_config(const QueryType& query) const override { return split_softmax::default_config(softmax_subject(query)); }
+  std::vector<SplitSoftmaxConfig> space(const QueryType& query) const override { return split_softmax::space(softmax_subject(query)); }
+  std::vector<SplitSoftmaxConfig> short_list(const QueryType& query) const override { return split_softmax::short_list(softmax_subject(query)); }
+  std::optional<std::string> forbidden(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+    return split_softmax::forbidden(softmax_subject(query), config);
+  }
+  TopologyNeeds needs(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+    return {.index = query.index, .strip_entries = config.strip_entries};
+  }
+
+  std::int64_t workspace_bytes(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+    const SoftmaxTraits traits = softmax_subject(query).traits;
+    if (traits.statistics == RowStatistics::read) return 0;
+    const std::int64_t partials = checked_multiply(strip_room(query.statistics, config.strip_entries), query.problem.batch, "the partial sums");
+    return checked_multiply(partials, partial_bytes(traits), "the workspace's bytes");
+  }
+
+  std::vector<Launch> launches(const QueryType& query, const SplitSoftmaxConfig& config, const TopologyPointers& topology) const override {
+    const SoftmaxTraits traits = softmax_subject(query).traits;
+    const BindSplitSoftmax binding{.fixed = {.operands = softmax_operands(query, topology.row_offsets),
+                                             .strips = topology.strips,
+                                             .strip_count = topology.strip_count,
+                                             .partials = nullptr,
+                                             .partial_stride = strip_room(query.statistics, config.strip_entries)},
+                                   .strip_blocks = ceil_div(topology.strip_count, config.strips_per_block)};
+    const auto launch = [&](const char* kernel) {
+      return Launch::of<Call, SplitSoftmaxArgs>(
+          {.family = "split_softmax",
+           .header = "softmax/split_softmax.h",
+           .expression = codegen::name_expression(kernel, "SoftmaxTraits", traits, "SplitSoftmaxConfig", config)},
+          {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)}, binding);
+    };
+    std::vector<Launch> list;
+    if (traits.statistics != RowStatistics::read) list.push_back(launch("split_softmax_sum"));
+    list.push_back(launch("split_softmax_store"));
+    return list;
+  }
+
+  double predict_us(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+    return split_softmax::predict_us(softmax_subject(query), config);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_split_softmax() { return std::make_unique<SplitSoftmax<SoftmaxQuery>>(); }
+std::unique_ptr<Family> make_split_softmax_backward() { return std::make_unique<SplitSoftmax<SoftmaxBackwardQuery>>(); }
+
+}  // namespace vostok::ops

@@ -1,0 +1,29 @@
+// split_softmax on the host, forward and backward: family in split_softmax.cpp, rules, space and cost model in
+// split_softmax_space.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <abi/split_softmax.h>
+
+#include "ops/family.hpp"
+#include "ops/softmax/subject.hpp"
+
+namespace vostok::ops {
+
+std::unique_ptr<Family> make_split_softmax();
+std::unique_ptr<Family> make_split_softmax_backward();
+
+namespace split_softmax {
+
+std::optional<std::string> forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
+SplitSoftmaxConfig default_config(const SoftmaxSubject& subject);
+std::vector<SplitSoftmaxConfig> space(const SoftmaxSubject& subject);
+std::vector<SplitSoftmaxConfig> short_list(const SoftmaxSubject& subject);
+double predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
+
+}  // namespace split_softmax
+}  // namespace vostok::ops
