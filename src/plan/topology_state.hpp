@@ -33,6 +33,9 @@ struct TopologyState {
   /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
+  /// The structure itself, in the types that it is kept in.
+  ops::CsrArrays arrays() const { return own_.arrays(); }
+
   /// The structure on the host, read back from the device: for references, not for planning.
   sparse::Csr host_copy() const;
 

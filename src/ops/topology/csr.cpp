@@ -1,5 +1,7 @@
 #include "ops/topology/csr.hpp"
 
+#include <abi/mask.h>
+
 #include "ops/topology/primitives.hpp"
 
 namespace vostok::ops {
@@ -117,6 +119,13 @@ void transpose(const Queue& queue, const CsrArrays& csr, std::int32_t* value_pos
 
 void linear_indices(const Queue& queue, const CsrArrays& csr, void* output, bool wide) {
   expand_rows(queue, {.wide_offsets = csr.wide_offsets, .linear = true, .index = csr.index, .wide_output = wide}, csr, output);
+}
+
+void to_dense(const Queue& queue, const CsrArrays& csr, const void* values, Dtype element, bool repeats, void* dense, std::int64_t leading) {
+  const ToDenseTraits traits{.element = element, .index = csr.index, .wide_offsets = csr.wide_offsets, .adds = repeats};
+  const ToDenseArgs args{
+      .row_offsets = csr.row_offsets, .column_indices = csr.column_indices, .values = values, .dense = dense, .cols = csr.cols, .leading = leading};
+  queue.launch(Step<ToDenseTraits>{"topology/to_dense.h", "to_dense", "ToDenseTraits", traits}, csr.rows, args);
 }
 
 void gather(const Queue& queue, const void* source, IntegerType source_type, const std::int32_t* positions, std::int64_t count, void* stored,

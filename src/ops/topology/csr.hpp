@@ -57,6 +57,9 @@ void transpose(const Queue& queue, const CsrArrays& csr, std::int32_t* value_pos
 /// row * cols + column of every nonzero; int64 where `wide`, else int32.
 void linear_indices(const Queue& queue, const CsrArrays& csr, void* output, bool wide);
 
+/// The dense matrix, row-major, zeros included; where columns repeat, their values add up.
+void to_dense(const Queue& queue, const CsrArrays& csr, const void* values, Dtype element, bool repeats, void* dense, std::int64_t leading);
+
 /// stored[i] = source[positions[i]], or source[i] where `positions` is null.
 void gather(const Queue& queue, const void* source, IntegerType source_type, const std::int32_t* positions, std::int64_t count, void* stored,
             IntegerType stored_type);

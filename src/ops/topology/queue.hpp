@@ -114,7 +114,10 @@ class Queue {
 class QueuedMemory {
  public:
   QueuedMemory() = default;
-  QueuedMemory(const Queue& queue, std::int64_t bytes) : device_(&queue.device()), stream_(queue.stream()), buffer_(queue.device(), bytes) {}
+  /// No memory, and null pointers, for no bytes.
+  QueuedMemory(const Queue& queue, std::int64_t bytes) : device_(&queue.device()), stream_(queue.stream()) {
+    if (bytes > 0) buffer_ = device::Buffer(queue.device(), bytes);
+  }
   QueuedMemory(QueuedMemory&&) noexcept = default;
   QueuedMemory& operator=(QueuedMemory&& other) noexcept {
     release();

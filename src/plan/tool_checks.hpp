@@ -1,0 +1,53 @@
+// What the tools check before they queue anything, and what they make handles of.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <vostok/tools.hpp>
+
+#include "base/text.hpp"
+#include "ops/topology/queue.hpp"
+#include "plan/session.hpp"
+#include "plan/topology_state.hpp"
+
+namespace vostok::plan {
+
+inline void require_shape(const char* what, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (rows < 0 || rows >= most) fail(ErrorCode::invalid_argument, "cannot {}: rows = {} is not in [0, 2^31 - 1)", what, rows);
+  if (cols < 0 || cols > most) fail(ErrorCode::invalid_argument, "cannot {}: cols = {} is not in [0, 2^31)", what, cols);
+}
+
+/// A matrix that is read or written: its leading dimension with the default filled in.
+inline std::int64_t checked_leading(const char* what, const void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading, Dtype element) {
+  if (name(element) == nullptr) fail(ErrorCode::invalid_argument, "cannot {}: element = {} is no enumerator", what, static_cast<int>(element));
+  if (data == nullptr && rows > 0 && cols > 0) fail(ErrorCode::invalid_argument, "cannot {}: dense.data is null", what);
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(element)) != 0)
+    fail(ErrorCode::misaligned_pointer, "cannot {}: dense.data = {} is not aligned to its {}-byte elements", what, data, size_of(element));
+  if (leading != 0 && leading < cols)
+    fail(ErrorCode::invalid_argument, "cannot {}: dense.leading = {} is smaller than {} columns (0 means packed)", what, leading, cols);
+  return leading != 0 ? leading : cols;
+}
+
+inline const std::shared_ptr<TopologyState>& checked_state(const char* what, const Topology& topology, Stream stream) {
+  if (!topology) fail(ErrorCode::invalid_argument, "cannot {}: the topology handle is empty", what);
+  topology.state()->session()->require_no_capture(stream, what);
+  return topology.state();
+}
+
+/// The library's own stream, behind what `stream` has queued so far.
+inline ops::Queue queue_behind(Session& session, Stream stream) {
+  session.device().wait_for(stream);
+  return {session.device(), session.step_kernels(), session.device().own_stream()};
+}
+
+/// Memory whose last use was waited for, as a handle. The session lives as long as the memory: it owns the device.
+inline DeviceArray array_of(const std::shared_ptr<Session>& session, ops::QueuedMemory memory) {
+  const std::int64_t bytes = memory.bytes();
+  if (bytes == 0) return {};
+  return {std::shared_ptr<void>(memory.give_away(), [session](void* pointer) { session->device().release_behind(pointer, {}); }), bytes};
+}
+
+}  // namespace vostok::plan

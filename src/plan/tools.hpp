@@ -1,0 +1,20 @@
+// The tools of <vostok/tools.hpp> that need a context: on its session.
+#pragma once
+
+#include <memory>
+
+#include <vostok/tools.hpp>
+
+#include "plan/session.hpp"
+
+namespace vostok::plan {
+
+SparseMatrix sparse_above(const std::shared_ptr<Session>& session, const DenseView& dense, float threshold, Stream stream);
+SparseMatrix sparse_largest(const std::shared_ptr<Session>& session, const DenseView& dense, std::int64_t count, Per per, Stream stream);
+
+Topology make_mask(const std::shared_ptr<Session>& session, const UniformMask& mask, Stream stream);
+Topology make_mask(const std::shared_ptr<Session>& session, const BlockMask& mask, Stream stream);
+Topology make_mask(const std::shared_ptr<Session>& session, const BandedMask& mask, Stream stream);
+Topology make_mask(const std::shared_ptr<Session>& session, const AttentionMask& mask, Stream stream);
+
+}  // namespace vostok::plan
