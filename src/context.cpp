@@ -78,6 +78,10 @@ Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) 
 
 template SpmmPlan Context::plan(const Spmm&, const Topology&, const PlanOptions&) const;
 template SddmmPlan Context::plan(const Sddmm&, const Topology&, const PlanOptions&) const;
+template SoftmaxPlan Context::plan(const Softmax&, const Topology&, const PlanOptions&) const;
+template SoftmaxBackwardPlan Context::plan(const SoftmaxBackward&, const Topology&, const PlanOptions&) const;
+template AttentionPlan Context::plan(const SparseAttention&, const Topology&, const PlanOptions&) const;
+template AttentionBackwardPlan Context::plan(const SparseAttentionBackward&, const Topology&, const PlanOptions&) const;
 
 const DeviceInfo& Context::device() const { return state_->session->device().info(); }
 
