@@ -49,8 +49,8 @@ AttentionCase::AttentionCase(device::Device& device, const SparseAttention& prob
     : device_(device),
       operands_(device, problem, std::move(mask), seed),
       heads_(operands_.sampled_heads(seed + 3)),
-      output_(device, problem.element, operands_.output_shape(), problem.alignment_bytes),
-      saved_(device, operands_.saved_type(), operands_.saved_shape(saved_bytes), 0) {
+      output_(operands_.make_output(device, operands_.output_shape())),
+      saved_(operands_.make_saved(device, saved_bytes)) {
   for (const std::int64_t head : heads_) reference_.push_back(sparse::attention(operands_.mask(), operands_.head(head)));
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
@@ -68,9 +68,9 @@ Check AttentionCase::verify(const std::function<void(Stream)>& enqueue) {
   enqueue(stream);
   device_.synchronize(stream);
 
-  const HeadsOutput::Contents output = output_.read("the output");
-  const HeadsOutput::Contents saved = saved_.read("what was saved");
-  Check check{.error = 0, .tolerance = attention_tolerance(operands_), .wrong = output.wrong.empty() ? saved.wrong : output.wrong};
+  Check check{.error = 0, .tolerance = attention_tolerance(operands_), .wrong = {}};
+  const GuardedOutput::Contents output = output_.read("the output", check.wrong);
+  const GuardedOutput::Contents saved = saved_.read("what was saved", check.wrong);
   double saved_error = 0;
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     const sparse::AttentionForward& reference = reference_[i];
@@ -89,13 +89,13 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
                                              std::int64_t saved_bytes)
     : device_(device),
       operands_(device, problem.forward, std::move(mask), seed),
-      output_gradient_(device, problem.forward.element, operands_.output_shape(), problem.forward.alignment_bytes, seed + 4),
+      output_gradient_(device, operands_.problem(), operands_.output_shape(), seed + 4),
       heads_(operands_.sampled_heads(seed + 3)),
-      output_(device, problem.forward.element, operands_.output_shape(), problem.forward.alignment_bytes),
-      saved_(device, operands_.saved_type(), operands_.saved_shape(saved_bytes), 0),
-      query_gradient_(device, problem.forward.element, operands_.query_shape(), problem.forward.alignment_bytes),
-      key_gradient_(device, problem.forward.element, operands_.key_shape(), problem.forward.alignment_bytes),
-      value_gradient_(device, problem.forward.element, operands_.value_shape(), problem.forward.alignment_bytes) {
+      output_(operands_.make_output(device, operands_.output_shape())),
+      saved_(operands_.make_saved(device, saved_bytes)),
+      query_gradient_(operands_.make_output(device, operands_.query_shape())),
+      key_gradient_(operands_.make_output(device, operands_.key_shape())),
+      value_gradient_(operands_.make_output(device, operands_.value_shape())) {
   for (const std::int64_t head : heads_)
     reference_.push_back(sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head)));
   saved_.poison(device.own_stream());
@@ -132,8 +132,7 @@ Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) 
 
   Check check{.error = 0, .tolerance = attention_backward_tolerance(operands_), .wrong = {}};
   for (const Gradient& gradient : gradients) {
-    const HeadsOutput::Contents contents = gradient.output.read(gradient.name);
-    if (check.wrong.empty()) check.wrong = contents.wrong;
+    const GuardedOutput::Contents contents = gradient.output.read(gradient.name, check.wrong);
     for (std::size_t i = 0; i < heads_.size(); ++i)
       check.error = std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
   }

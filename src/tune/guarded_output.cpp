@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
@@ -38,12 +39,16 @@ void GuardedOutput::visit_runs(Visit&& visit) const {
     if (end > at) visit(static_cast<std::size_t>(at), static_cast<std::size_t>(end), is_line);
     at = end;
   };
-  for (std::int64_t matrix = 0; matrix < batch_; ++matrix)
-    for (std::int64_t line = 0; line < shape_.lines; ++line) {
-      const std::int64_t begin = front_bytes_ + (matrix * shape_.stride + line * shape_.leading) * size_of(type_);
-      run(begin, false);
-      run(begin + shape_.length * size_of(type_), true);
-    }
+  const auto line_at = [&](std::int64_t element) {
+    const std::int64_t begin = front_bytes_ + element * size_of(type_);
+    run(begin, false);
+    run(begin + shape_.length * size_of(type_), true);
+  };
+  const bool interleaved = shape_.stride < shape_.extent();
+  const auto [outer, outer_step] = interleaved ? std::pair(shape_.lines, shape_.leading) : std::pair(batch_, shape_.stride);
+  const auto [inner, inner_step] = interleaved ? std::pair(batch_, shape_.stride) : std::pair(shape_.lines, shape_.leading);
+  for (std::int64_t i = 0; i < outer; ++i)
+    for (std::int64_t j = 0; j < inner; ++j) line_at(i * outer_step + j * inner_step);
   run(buffer_.bytes(), false);
 }
 

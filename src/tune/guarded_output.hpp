@@ -14,7 +14,7 @@
 namespace vostok::tune {
 
 /// A batch of matrices between two fences of poison. Poison is bytes of 0xff: a NaN that no kernel computes. It also lies
-/// between lines and between matrices.
+/// between lines and between matrices. The matrices may interleave: a line of each, then the next line of each.
 class GuardedOutput {
  public:
   /// What a kernel left.
