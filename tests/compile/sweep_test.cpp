@@ -1,19 +1,24 @@
-// Every config compiles for the architectures it may run on. NVRTC alone: no GPU and no driver. VOSTOK_SWEEP=full takes the
-// whole space where a seeded share is usual.
+// Every family's configs compile for the architectures that they may run on. NVRTC alone: no GPU and no driver.
+// VOSTOK_SWEEP=full takes the whole space where a seeded share is usual.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/environment.hpp"
 #include "codegen/source.hpp"
+#include "compile/sweep_queries.hpp"
 #include "device/device.hpp"
-#include "ops/spmm/family.hpp"
 #include "sparse/generate.hpp"
 
 using namespace vostok;
@@ -22,66 +27,76 @@ namespace {
 
 constexpr std::uint64_t seed = 20202;
 
+/// The problems of every operation: a new one is a line here.
+const std::map<std::string_view, test::SweepQueries (*)()> queries_of = {
+    {"spmm", test::spmm_queries},
+    {"sddmm", test::sddmm_queries},
+};
+
+/// One kernel for one architecture, and whether a default config needs it.
 struct Job {
   codegen::KernelRequest request;
   std::string architecture;
   bool is_default = false;
 };
 
-/// Problems whose traits differ in everything that a kernel takes from a problem. No device: limits of every GPU since sm_75.
-std::vector<ops::SpmmQuery> queries() {
-  const TopologyStatistics usual{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 200, .mean_row = 195};
-  TopologyStatistics long_rows = usual;
-  long_rows.longest_row = 2000;
-  TopologyStatistics wide = usual;
-  wide.cols = 1 << 20;
-  const auto query = [](Spmm problem, const TopologyStatistics& statistics) {
-    problem.index = IndexType::i32;
-    return ops::SpmmQuery{.problem = problem, .statistics = statistics, .n = {problem.n, problem.n}};
-  };
-  return {query({.n = 256}, usual),
-          query({.n = 256, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, long_rows),
-          query({.n = 50176, .epilogue = {.bias = Bias::per_column, .scale = Scale::host}}, usual),
-          query({.n = 1024, .math = Math::strict}, wide),
-          query({.n = 1}, usual),
-          query({.n = 6}, long_rows),
-          query({.n = 255, .alignment_bytes = 4}, wide)};
-}
+/// Each kernel once, however many configs launch it; defaults first.
+class Jobs {
+ public:
+  void add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture, bool is_default) {
+    for (const ops::Launch& launch : family.launches(query, config, {}))
+      if (seen_.insert({launch.request().expression, architecture}).second) list_.push_back({launch.request(), architecture, is_default});
+  }
+  const std::vector<Job>& list() const { return list_; }
 
-std::vector<FieldMap> admitted(const ops::SpmmFamily& family, const ops::SpmmQuery& query) {
+ private:
+  std::set<std::pair<std::string, std::string>> seen_;
+  std::vector<Job> list_;
+};
+
+/// A problem with what the family's rules admit of its space.
+struct Space {
+  std::shared_ptr<const ops::Query> query;
   std::vector<FieldMap> configs;
-  for (FieldMap& config : family.space(query))
-    if (!family.forbidden(query, config)) configs.push_back(std::move(config));
-  return configs;
+};
+
+std::vector<Space> spaces_of(const ops::Family& family, const test::SweepQueries& queries) {
+  std::vector<Space> spaces;
+  for (const auto& query : queries) {
+    if (family.declines(*query)) continue;
+    spaces.push_back({.query = query, .configs = {}});
+    for (FieldMap& config : family.space(*query))
+      if (!family.forbidden(*query, config)) spaces.back().configs.push_back(std::move(config));
+  }
+  return spaces;
 }
 
-void add_default(std::vector<Job>& jobs, const ops::SpmmFamily& family, const ops::SpmmQuery& query, const std::string& architecture) {
-  jobs.push_back({family.kernel(query, family.default_config(query)), architecture, true});
+void add_everything(Jobs& jobs, const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {
+  for (const Space& space : spaces)
+    for (const FieldMap& config : space.configs) jobs.add(family, *space.query, config, architecture, false);
 }
 
-void add_sample(std::vector<Job>& jobs, const ops::SpmmFamily& family, const ops::SpmmQuery& query, const std::string& architecture,
-                std::size_t count) {
-  std::vector<FieldMap> configs = admitted(family, query);
+void add_sample(Jobs& jobs, const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, int count) {
   sparse::Random random(seed);
-  for (std::size_t i = 0; i < std::min(count, configs.size()); ++i) {
-    const auto other = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(configs.size() - i)));
-    std::swap(configs[i], configs[i + other]);
-    jobs.push_back({family.kernel(query, configs[i]), architecture});
+  const auto one_of = [&](const auto& list) -> const auto& { return list[static_cast<std::size_t>(random.below(std::ssize(list)))]; };
+  for (int i = 0; i < count; ++i) {
+    const Space& space = one_of(spaces);
+    jobs.add(family, *space.query, one_of(space.configs), architecture, false);
   }
 }
 
-std::vector<Job> make_jobs(const device::Compiler& nvrtc) {
+Jobs make_jobs(const device::Compiler& nvrtc, std::string_view operation) {
   const bool full = environment("VOSTOK_SWEEP").value_or("") == "full";
-  std::vector<Job> jobs;
-  for (const auto& family : ops::spmm_families())
+  Jobs jobs;
+  for (const auto& family : ops::families(operation)) {
+    const std::vector<Space> spaces = spaces_of(*family, queries_of.at(operation)());
     for (const std::string& architecture : device::nvrtc_architectures(nvrtc)) {
       const bool main_target = architecture == "sm_80" || architecture == "sm_90";
-      for (const ops::SpmmQuery& query : queries()) {
-        if (family->declines(query)) continue;
-        add_default(jobs, *family, query, architecture);
-        add_sample(jobs, *family, query, architecture, full && main_target ? 100000 : main_target ? 40 : 2);
-      }
+      for (const Space& space : spaces) jobs.add(*family, *space.query, family->default_config(*space.query), architecture, true);
+      if (full && main_target) add_everything(jobs, *family, spaces, architecture);
+      else add_sample(jobs, *family, spaces, architecture, main_target ? 40 : 4);
     }
+  }
   return jobs;
 }
 
@@ -121,6 +136,16 @@ Tally compile_all(const device::Compiler& nvrtc, const std::vector<Job>& jobs) {
 
 }  // namespace
 
+TEST_CASE("every operation has problems to compile for, and each of its families takes one of them") {
+  for (const std::string_view operation : ops::operations()) {
+    INFO("operation ", std::string(operation));
+    REQUIRE(queries_of.contains(operation));
+    const test::SweepQueries queries = queries_of.at(operation)();
+    for (const auto& family : ops::families(operation))
+      CHECK_MESSAGE(std::any_of(queries.begin(), queries.end(), [&](const auto& query) { return !family->declines(*query); }), family->name());
+  }
+}
+
 TEST_CASE("default configs compile without spills for every architecture, and configs of the space compile") {
   std::shared_ptr<const device::Compiler> nvrtc;
   try {
@@ -129,11 +154,13 @@ TEST_CASE("default configs compile without spills for every architecture, and co
     std::printf("compile sweep skipped: %s\n", error.what());
     return;
   }
-  const std::vector<Job> jobs = make_jobs(*nvrtc);
-  const Tally tally = compile_all(*nvrtc, jobs);
-  std::printf("compile sweep: %zu kernels for %zu architectures, seed %llu; %d spill\n", jobs.size(), device::nvrtc_architectures(*nvrtc).size(),
-              static_cast<unsigned long long>(seed), tally.spilling);
-  CHECK(jobs.size() > 500);
-  CHECK_MESSAGE(tally.failed == 0, tally.first_failure);
-  CHECK_MESSAGE(tally.spilling_defaults == 0, tally.first_spilling_default);
+  for (const auto& [operation, queries] : queries_of) {
+    const Jobs jobs = make_jobs(*nvrtc, operation);
+    const Tally tally = compile_all(*nvrtc, jobs.list());
+    std::printf("compile sweep, %s: %zu kernels for %zu architectures, seed %llu; %d spill\n", std::string(operation).c_str(), jobs.list().size(),
+                device::nvrtc_architectures(*nvrtc).size(), static_cast<unsigned long long>(seed), tally.spilling);
+    CHECK(jobs.list().size() >= 20);
+    CHECK_MESSAGE(tally.failed == 0, tally.first_failure);
+    CHECK_MESSAGE(tally.spilling_defaults == 0, tally.first_spilling_default);
+  }
 }

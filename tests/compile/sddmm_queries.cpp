@@ -1,0 +1,23 @@
+#include "compile/sweep_queries.hpp"
+#include "ops/sddmm/problem.hpp"
+
+namespace vostok::test {
+
+SweepQueries sddmm_queries() {
+  const TopologyStatistics usual{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 200, .mean_row = 195};
+  TopologyStatistics wide = usual;
+  wide.cols = 1 << 20;
+  SweepQueries list;
+  const auto add = [&](const Sddmm& problem, const TopologyStatistics& statistics) {
+    list.push_back(ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr));
+  };
+  add({.n = 256}, usual);
+  add({.n = 1024, .math = Math::strict}, wide);
+  add({.n = 64, .batch = 8, .element = Dtype::f16}, usual);
+  add({.n = 128, .element = Dtype::bf16, .output = Dtype::f32, .scale = Scale::device, .multiply = true, .accumulate = true}, wide);
+  add({.n = 33, .element = Dtype::f16, .alignment_bytes = 2}, usual);
+  add({.n = 1, .lhs_layout = Layout::column_major, .rhs_layout = Layout::column_major, .scale = Scale::host}, usual);
+  return list;
+}
+
+}  // namespace vostok::test

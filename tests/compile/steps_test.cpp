@@ -1,0 +1,119 @@
+// The kernels of topologies and tools compile for GPUs: every one that the host's functions ask for, collected on a device that
+// runs nothing.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <thread>
+
+#include "ops/topology/csr.hpp"
+#include "ops/topology/mask.hpp"
+#include "ops/topology/primitives.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+/// The compiler saves a predicate or two of some small kernels in 4-byte slots, with most registers free.
+constexpr std::int64_t tolerated_spill_bytes = 16;
+
+/// Requests by expression.
+using Requests = std::map<std::string, codegen::KernelRequest>;
+
+void queue_forms(const ops::Queue& queue, IndexType index, bool wide) {
+  char memory[64] = {};
+  const ops::CsrArrays csr{
+      .row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100, .cols = 50'000, .nonzeros = 5000};
+  auto* const measures = reinterpret_cast<CsrMeasures*>(memory);
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
+  ops::measure_columns(queue, csr, nullptr, measures);
+  ops::measure_columns(queue, csr, numbers, measures);
+  ops::measure_rows(queue, memory, wide, 100, 5000, measures);
+  ops::order_rows(queue, csr, 70'000, reinterpret_cast<std::int32_t*>(memory));
+  ops::linear_indices(queue, csr, memory, wide);
+  if (!wide) ops::transpose(queue, csr, reinterpret_cast<std::int32_t*>(memory), memory, index);
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const bool repeats : {false, true}) ops::to_dense(queue, csr, memory, element, repeats, memory, 50'000);
+  for (const bool counted : {false, true}) {
+    CsrView view{.rows = 100, .cols = 50'000};
+    view.row_offsets = reinterpret_cast<std::int64_t*>(memory);
+    view.column_indices = reinterpret_cast<std::int32_t*>(memory);
+    ops::copy_and_check(queue, view, csr, {.row_offsets = memory, .column_indices = memory, .column_counts = counted ? numbers : nullptr}, measures);
+  }
+}
+
+void queue_masks(const ops::Queue& queue) {
+  char memory[64] = {};
+  auto* const offsets = reinterpret_cast<std::int64_t*>(memory);
+  auto* const rules = reinterpret_cast<SelectionRule*>(memory);
+  const auto queue_mask = [&](const MaskTraits& traits, bool competing) {
+    const MaskArgs args{.rows = 100, .cols = 100};
+    ops::count_mask(queue, traits, args, competing ? offsets : nullptr, offsets);
+    ops::fill_mask(queue, traits, args, offsets, offsets, reinterpret_cast<std::int32_t*>(memory), memory);
+  };
+  for (int kind = 0; name(static_cast<MaskKind>(kind)) != nullptr; ++kind) queue_mask({.kind = static_cast<MaskKind>(kind)}, false);
+  ops::select_uniform(queue, 1, 100, 100, 1000, rules);
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const ops::DenseOperand dense{.data = memory, .rows = 100, .cols = 100, .leading = 100, .element = element};
+    ops::select_largest(queue, dense, 5, rules);
+    ops::select_largest_of_rows(queue, dense, 5, rules);
+    queue_mask({.kind = MaskKind::largest, .element = element}, true);
+  }
+}
+
+Requests collect() {
+  test::FakeDevice device;
+  Requests requests;
+  ops::StepKernels kernels([&](const codegen::KernelRequest& request, std::int64_t) {
+    requests.emplace(request.expression, request);
+    return std::make_shared<test::FakeKernel>(request.expression);
+  });
+  const ops::Queue queue(device, kernels, nullptr);
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    for (const bool wide : {false, true}) queue_forms(queue, index, wide);
+  char memory[64] = {};
+  ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, false);
+  ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, true);
+  ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
+  queue_masks(queue);
+  return requests;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel of topologies and tools compiles, with no more than saved predicates as spills, from the oldest architecture to the newest") {
+  std::shared_ptr<const device::Compiler> nvrtc;
+  try {
+    nvrtc = device::open_nvrtc(std::nullopt);
+  } catch (const Error& error) {
+    std::printf("compile sweep of steps skipped: %s\n", error.what());
+    return;
+  }
+  const Requests requests = collect();
+  CHECK(requests.size() > 40);
+  std::vector<device::Source> sources;
+  const std::vector<std::string> known = device::nvrtc_architectures(*nvrtc);
+  for (const std::string& architecture : {known.front(), std::string("sm_90"), known.back()})
+    for (const auto& [expression, request] : requests) sources.push_back(codegen::make_source(request, architecture));
+
+  std::vector<std::string> complaints(sources.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < sources.size(); i = next++) {
+      try {
+        const std::int64_t spill_bytes = nvrtc->compile(sources[i]).spill_bytes;
+        if (spill_bytes > tolerated_spill_bytes) complaints[i] = fmt::format("it spills {} bytes", spill_bytes);
+      } catch (const Error& error) {
+        complaints[i] = error.what();
+      }
+    }
+  };
+  std::thread second(work);
+  work();
+  second.join();
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    CHECK_MESSAGE(complaints[i].empty(), sources[i].architecture << ": " << sources[i].expression << ": " << complaints[i]);
+  std::printf("compile sweep of steps: %zu kernels for 3 architectures\n", requests.size());
+}

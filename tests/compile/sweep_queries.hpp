@@ -1,0 +1,18 @@
+// Problems that the compile sweep plans, for each operation: together they differ in everything that kernels take from a
+// problem. Without a device: limits of every GPU since sm_75.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/family.hpp"
+
+namespace vostok::test {
+
+using SweepQueries = std::vector<std::shared_ptr<const ops::Query>>;
+
+// One function an operation, in a file of its own (spmm_queries.cpp), and a line in sweep_test.cpp's table.
+SweepQueries spmm_queries();
+SweepQueries sddmm_queries();
+
+}  // namespace vostok::test
