@@ -50,6 +50,7 @@ template <class F>
 __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_constant__ CheckColumnsArgs args) {
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
   bool unsorted = false, duplicates = false;
+#pragma unroll 1  // unrolled, some architectures spill
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const long long column = read_integer<F::traits.source>(args.source, i);
     if constexpr (F::traits.copy) write_integer<F::traits.stored>(args.stored, i, column);
