@@ -46,6 +46,8 @@ struct RowStripsConfig {
   int loads_in_flight = 8;       ///< rows of B whose loads are issued before the first of them is used
   bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
   ColumnPath column_path = ColumnPath::shared;
+  bool column_bands = true;    ///< a block's strips are those of neighbouring rows that lie at the same place in their rows
+  int n_split = 1;             ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 4;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< D is stored as data that will not be read soon
 
@@ -55,12 +57,13 @@ struct RowStripsConfig {
 struct RowStripsArgs {
   const void* lhs;         ///< A, [m, n]
   const void* rhs;         ///< B, [k, n]
-  void* output;            ///< D's nonzeros
+  void* output;            ///< D's nonzeros, or the parts of their sums: [batch, parts, nonzeros]
   const void* multiplier;  ///< C's nonzeros; read only where the traits multiply
   const float* device_scale;
   const void* column_indices;
   const Strip* strips;
   long long strip_count;
+  long long bands;  ///< strips of a usual row; read only with column_bands
   long long n;
   long long lhs_leading;  ///< elements between rows of A
   long long rhs_leading;
@@ -69,6 +72,7 @@ struct RowStripsArgs {
   long long output_stride;
   long long multiplier_stride;
   long long batch;
+  long long part_length;  ///< of n: a multiple of the step's length, or n
   float scale;
 };
 
@@ -95,6 +99,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("loads_in_flight", config.loads_in_flight);
   visit("overlap_batches", config.overlap_batches);
   visit("column_path", config.column_path);
+  visit("column_bands", config.column_bands);
+  visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
 }

@@ -19,6 +19,7 @@ struct RowStripsRules {
   static_assert(power_of_two(c.step_vectors) && c.step_vectors * c.dense_vector <= 256,
                 "a lane multiplies at most 256 elements of an entry per step");
   static_assert(power_of_two(c.loads_in_flight) && c.loads_in_flight <= c.strip_entries, "loads_in_flight divides strip_entries");
+  static_assert(power_of_two(c.n_split), "n_split is a power of two");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");
 };
 

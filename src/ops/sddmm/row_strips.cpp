@@ -9,6 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/sddmm/sum_parts.hpp"
 
 namespace vostok::ops {
 
@@ -53,6 +54,11 @@ DenseOperands dense_operands(const SddmmQuery& query) {
   return operands;
 }
 
+std::int64_t part_length(const SddmmQuery& query, const RowStripsConfig& config) {
+  const std::int64_t n = query.problem.n;
+  return config.n_split == 1 ? std::max<std::int64_t>(n, 1) : round_up(ceil_div(n, config.n_split), step_length(config));
+}
+
 RowStripsTraits traits(const SddmmQuery& query) {
   const Sddmm& problem = query.problem;
   const DenseOperands dense = dense_operands(query);
@@ -84,7 +90,17 @@ struct RowStripsBinding {
   std::int64_t batch;
   std::int64_t output_stride;
   std::int64_t multiplier_stride;
+  std::int64_t part_length;
+  int parts;
+  std::int64_t parts_offset;  ///< bytes of the workspace before the sums' parts
   int strips_per_block;
+  bool column_bands;
+  std::int64_t rows;
+
+  /// Strips of a row on average.
+  std::int64_t bands() const {
+    return column_bands ? std::max<std::int64_t>(1, (topology.strip_count + rows / 2) / std::max<std::int64_t>(rows, 1)) : 1;
+  }
 
   static const void* operand(const DenseRows& rows, const void* given, void* workspace) {
     return rows.transposed ? workspace_at(workspace, rows.workspace_offset) : given;
@@ -93,12 +109,13 @@ struct RowStripsBinding {
   device::Dim3 operator()(const SddmmArguments& call, RowStripsArgs& args) const {
     args = {.lhs = operand(lhs, call.lhs, call.workspace),
             .rhs = operand(rhs, call.rhs, call.workspace),
-            .output = call.output,
+            .output = parts > 1 ? workspace_at(call.workspace, parts_offset) : call.output,
             .multiplier = call.multiplier,
             .device_scale = call.device_scale,
             .column_indices = topology.column_indices,
             .strips = topology.strips,
             .strip_count = topology.strip_count,
+            .bands = bands(),
             .n = n,
             .lhs_leading = lhs.leading,
             .rhs_leading = rhs.leading,
@@ -107,8 +124,9 @@ struct RowStripsBinding {
             .output_stride = output_stride,
             .multiplier_stride = multiplier_stride,
             .batch = batch,
+            .part_length = part_length,
             .scale = call.scale};
-    return grid_of(ceil_div(topology.strip_count, strips_per_block), batch);
+    return grid_of(ceil_div(topology.strip_count, strips_per_block * bands()) * bands(), batch * parts);
   }
 };
 
@@ -127,6 +145,14 @@ Launch transpose_operand(const SddmmQuery& query, const void* SddmmArguments::* 
   });
 }
 
+/// Traits of a kernel that writes parts of sums: what is done to whole ones is left to the kernel that adds them.
+RowStripsTraits sums_alone(RowStripsTraits traits) {
+  traits.output = Dtype::f32;
+  traits.scale = Scale::one;
+  traits.multiply = traits.accumulate = false;
+  return traits;
+}
+
 class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
  public:
   std::string_view name() const override { return "row_strips"; }
@@ -135,6 +161,7 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
   std::optional<std::string> declines(const SddmmQuery& query) const override {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (query.statistics.rows > most || query.statistics.nonzeros > most) return "row numbers and positions of nonzeros have 32 bits";
+    if (query.problem.batch > most_blocks_on_y * most_blocks_on_y / row_strips::most_parts) return "the grid has no place for so many matrices";
     return std::nullopt;
   }
 
@@ -150,9 +177,9 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
     return {.index = query.index, .strip_entries = config.strip_entries};
   }
 
-  std::int64_t workspace_bytes(const SddmmQuery& query, const RowStripsConfig&) const override {
+  std::int64_t workspace_bytes(const SddmmQuery& query, const RowStripsConfig& config) const override {
     const row_strips::DenseOperands dense = row_strips::dense_operands(query);
-    return dense.lhs.workspace_bytes + dense.rhs.workspace_bytes;
+    return dense.workspace_bytes() + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
   std::vector<Launch> launches(const SddmmQuery& query, const RowStripsConfig& config, const TopologyPointers& topology) const override {
@@ -161,7 +188,8 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
     if (dense.lhs.transposed) list.push_back(transpose_operand(query, &SddmmArguments::lhs, query.lhs(), dense.lhs));
     if (dense.rhs.transposed) list.push_back(transpose_operand(query, &SddmmArguments::rhs, query.rhs(), dense.rhs));
 
-    const RowStripsTraits traits = row_strips::traits(query);
+    RowStripsTraits traits = row_strips::traits(query);
+    if (config.n_split > 1) traits = sums_alone(traits);
     codegen::KernelRequest request = {.family = std::string(name()),
                                       .header = "sddmm/row_strips.h",
                                       .expression = codegen::name_expression("row_strips", "RowStripsTraits", traits, "RowStripsConfig", config)};
@@ -171,10 +199,16 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
                                       .rhs = dense.rhs,
                                       .n = query.problem.n,
                                       .batch = query.problem.batch,
-                                      .output_stride = query.output().stride,
+                                      .output_stride = config.n_split > 1 ? query.statistics.nonzeros : query.output().stride,
                                       .multiplier_stride = query.problem.multiplier_stride,
-                                      .strips_per_block = config.strips_per_block};
+                                      .part_length = row_strips::part_length(query, config),
+                                      .parts = config.n_split,
+                                      .parts_offset = dense.workspace_bytes(),
+                                      .strips_per_block = config.strips_per_block,
+                                      .column_bands = config.column_bands,
+                                      .rows = query.statistics.rows};
     list.push_back(Launch::of<SddmmArguments, RowStripsArgs>(std::move(request), shape, binding));
+    if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, dense.workspace_bytes()));
     return list;
   }
 };

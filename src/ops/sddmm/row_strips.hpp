@@ -30,9 +30,17 @@ struct DenseRows {
 struct DenseOperands {
   DenseRows lhs;
   DenseRows rhs;
+
+  std::int64_t workspace_bytes() const { return lhs.workspace_bytes + rhs.workspace_bytes; }
 };
 
 DenseOperands dense_operands(const SddmmQuery& query);
+
+/// Largest n_split.
+inline constexpr std::int64_t most_parts = 1024;
+
+/// Elements of n that one of the config's n_split parts has at most: whole steps where there are several.
+std::int64_t part_length(const SddmmQuery& query, const RowStripsConfig& config);
 
 /// What the problem fixes for the kernel.
 RowStripsTraits traits(const SddmmQuery& query);
@@ -40,7 +48,8 @@ RowStripsTraits traits(const SddmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can (row_strips_rules.cpp).
 std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config);
 
-/// Widest legal vectors, lanes for 128 bytes of a row, strips as long as the mean row up to 32 (row_strips_space.cpp).
+/// Widest legal vectors, lanes for 128 bytes of a row; of strips, loads in flight and parts of n what the cost model likes
+/// best (row_strips_space.cpp).
 RowStripsConfig default_config(const SddmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.

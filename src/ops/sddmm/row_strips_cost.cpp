@@ -27,11 +27,25 @@ Machine machine_of(const SddmmQuery& query) {
   return machine;
 }
 
-/// The share of B's rows that a multiprocessor's resident entries load from L2: entries that name the same row meet in L1.
+/// The share of loads of B's rows that miss L1: entries that name the same row meet there, among all that are resident or, in
+/// bands, among the strips of a block, which cover the same columns in as many rows.
 double missed_share(const SddmmQuery& query, const RowStripsConfig& c) {
+  const auto cols = static_cast<double>(std::max<std::int64_t>(query.statistics.cols, 1));
   const double resident_entries = static_cast<double>(c.min_blocks) * c.strips_per_block * c.strip_entries;
-  const auto rows_of_rhs = static_cast<double>(std::max<std::int64_t>(query.statistics.cols, 1));
-  return (1 - std::exp(-resident_entries / rows_of_rhs)) * rows_of_rhs / resident_entries;
+  const double anywhere = (1 - std::exp(-resident_entries / cols)) * cols / resident_entries;
+  if (!c.column_bands) return anywhere;
+  const double density = std::clamp(query.statistics.mean_row / cols, 1e-6, 1.0);
+  return std::min(anywhere, (1 - std::pow(1 - density, c.strips_per_block)) / (density * c.strips_per_block));
+}
+
+/// Microseconds in which the operands come from memory, where L2 does not hold them.
+double memory_us(const SddmmQuery& query) {
+  constexpr double cached_bytes = 4e7;
+  constexpr double memory_bytes_per_us = 4.2e6;
+  const TopologyStatistics& s = query.statistics;
+  const auto rows = static_cast<double>(std::min(s.rows, s.nonzeros) + std::min(s.cols, s.nonzeros));
+  const double bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * size_of(query.problem.element);
+  return bytes < cached_bytes ? 0 : bytes / memory_bytes_per_us;
 }
 
 }  // namespace
@@ -42,27 +56,26 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
   const auto nonzeros = static_cast<double>(std::max<std::int64_t>(query.statistics.nonzeros, 1) * query.problem.batch);
   const auto n = static_cast<double>(query.problem.n);
   const auto element_bytes = static_cast<double>(size_of(query.problem.element));
-  const double strips_per_row = std::ceil(mean_row / config.strip_entries);
-  const double strips = nonzeros / mean_row * strips_per_row;
+  const double strips = nonzeros / mean_row * std::ceil(mean_row / config.strip_entries);
   const double steps = std::ceil(n / step_length(config));
 
   const double padded_n = steps * step_length(config);
-  const double dense_bytes = nonzeros * padded_n * element_bytes + strips * padded_n * element_bytes;
-  const double l1 = dense_bytes / 128 / machine.multiprocessors / machine.cycles_per_us;
+  const double l1 = (nonzeros + strips) * padded_n * element_bytes / 128 / machine.multiprocessors / machine.cycles_per_us;
   const double l2 = nonzeros * n * element_bytes * missed_share(query, config) / machine.l2_bytes_per_us;
 
-  constexpr double batch_us = 0.35;  // the latency of L2, and what waits before it
-  constexpr double start_us = 0.8;   // strip, columns and A are one after the other
+  constexpr double batch_us = 0.2;  // the latency of L2, and what waits before it
+  constexpr double start_us = 0.8;  // strip, columns and A are one after the other
   const double filled = std::min<double>(config.strip_entries, mean_row);
   const double batch = config.loads_in_flight * (config.overlap_batches ? 2.0 : 1.0);
-  const double strip_us = start_us + steps * std::ceil(filled / batch) * batch_us;
+  const double strip_us = start_us + std::ceil(steps / config.n_split) * std::ceil(filled / batch) * batch_us;
   const double resident_strips = machine.multiprocessors * config.min_blocks * config.strips_per_block;
-  const double latency = strip_us * std::max(1.0, strips / resident_strips);
+  const double latency = strip_us * std::max(1.0, strips * config.n_split / resident_strips);
 
   constexpr double launch_us = 1.5;
   constexpr double overlap_loss = 0.25;  // resources are never used perfectly beside one another
-  const double longest = std::max({l1, l2, latency});
-  return launch_us + longest + overlap_loss * (l1 + l2 + latency - longest);
+  const double longest = std::max({l1, l2, latency, memory_us(query)});
+  const double parts = config.n_split > 1 ? launch_us + nonzeros * 4 * (config.n_split + 1) / machine.l2_bytes_per_us : 0;
+  return launch_us + longest + overlap_loss * (l1 + l2 + latency + memory_us(query) - longest) + parts;
 }
 
 }  // namespace vostok::ops::row_strips

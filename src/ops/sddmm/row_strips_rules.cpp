@@ -5,6 +5,7 @@
 
 #include "ops/grid.hpp"
 #include "ops/sddmm/row_strips.hpp"
+#include "ops/sddmm/sum_parts.hpp"
 
 namespace vostok::ops::row_strips {
 
@@ -21,7 +22,7 @@ struct Rule {
   bool (*breaks)(const Case&);
 };
 
-bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+bool is_power_of_two(int value, int least, std::int64_t most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
 /// Limits of every GPU since sm_75 stand in where a query names no device.
 int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 48 * 1024; }
@@ -75,6 +76,11 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.strip_entries > 8 && c.config.strip_entries >= 2 * std::max<std::int64_t>(c.query.statistics.longest_row, 1);
          }},
+    Rule{"n_split is a power of two of at most 1024", [](const Case& c) { return !is_power_of_two(c.config.n_split, 1, most_parts); }},
+    Rule{"n has fewer steps than n_split has parts",
+         [](const Case& c) { return c.config.n_split > 1 && (c.config.n_split - 1) * part_length(c.query, c.config) >= c.query.problem.n; }},
+    Rule{"the parts of sums would take more than 256 MiB",
+         [](const Case& c) { return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20; }},
     Rule{"there is nothing to overlap: loads_in_flight covers the strip",
          [](const Case& c) { return c.config.overlap_batches && c.config.loads_in_flight == c.config.strip_entries; }},
 };

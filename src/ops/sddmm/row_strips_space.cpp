@@ -28,7 +28,7 @@ struct Blocks {
   int resident_threads;
 };
 
-constexpr std::array blocks = {Blocks{128, 512}, Blocks{64, 512}, Blocks{256, 512}, Blocks{128, 1024}, Blocks{256, 1024}};
+constexpr std::array blocks = {Blocks{128, 512}, Blocks{64, 512}, Blocks{256, 512}, Blocks{128, 1024}};
 
 std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
   std::int64_t widest = t.dense_alignment / size_of(t.element);
@@ -69,6 +69,30 @@ RowStripsConfig with_batches(RowStripsConfig config, const Batches& batch, Colum
   return config;
 }
 
+RowStripsConfig with_split(RowStripsConfig config, int n_split) {
+  config.n_split = n_split;
+  return config;
+}
+
+RowStripsConfig without_bands(RowStripsConfig config) {
+  config.column_bands = false;
+  return config;
+}
+
+/// The number of parts that the cost model likes best: more than one only where strips are too few for the device.
+int best_split(const SddmmQuery& query, const RowStripsConfig& config) {
+  int best = 1;
+  double least_us = predict_us(query, config);
+  for (int split = 2; split <= 256; split *= 2) {
+    const RowStripsConfig candidate = with_split(config, split);
+    const double us = predict_us(query, candidate);
+    if (us >= least_us || forbidden(query, candidate)) continue;
+    best = split;
+    least_us = us;
+  }
+  return best;
+}
+
 /// Lanes for 128 bytes of a row, fewer where n is short.
 int default_lanes(const SddmmQuery& query, const RowStripsConfig& config) {
   const int line = 128 / (config.dense_vector * size_of(query.problem.element));
@@ -90,25 +114,38 @@ struct Choice {
 };
 
 constexpr std::array choices = {
-    Choice{8, 32, 1, {128, 512}, {16, false}, ColumnPath::shared},  Choice{8, 16, 1, {128, 1024}, {8, false}, ColumnPath::shared},
-    Choice{8, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},  Choice{8, 32, 1, {256, 512}, {4, true}, ColumnPath::shared},
-    Choice{16, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},  Choice{16, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
-    Choice{32, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},  Choice{32, 16, 1, {64, 512}, {8, false}, ColumnPath::shuffle},
-    Choice{8, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},    Choice{8, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
-    Choice{32, 8, 1, {128, 1024}, {8, false}, ColumnPath::shuffle}, Choice{4, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
-    Choice{16, 32, 1, {256, 512}, {8, false}, ColumnPath::shuffle}, Choice{8, 32, 1, {64, 512}, {8, false}, ColumnPath::shared},
+    Choice{8, 32, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{8, 16, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{8, 16, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{8, 32, 1, {256, 512}, {4, true}, ColumnPath::shared},
+    Choice{16, 32, 1, {128, 512}, {8, false}, ColumnPath::shared}, Choice{16, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{8, 32, 1, {64, 512}, {8, false}, ColumnPath::shared},   Choice{32, 16, 1, {128, 512}, {8, false}, ColumnPath::shuffle},
+    Choice{8, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},   Choice{8, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{32, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared}, Choice{4, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
+    Choice{4, 16, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{4, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},
+    Choice{8, 16, 1, {256, 512}, {8, false}, ColumnPath::shared},
 };
 
 }  // namespace
 
 RowStripsConfig default_config(const SddmmQuery& query) {
   const RowStripsConfig base = common(query);
-  const RowStripsConfig shaped = with_shape(base, default_lanes(query, base), default_entries(query), 1, blocks.front());
-  return with_batches(shaped, batches.front(), ColumnPath::shared);
+  const int lanes = default_lanes(query, base);
+  const auto config_of = [&](int entries, const Batches& batch) {
+    const RowStripsConfig whole = with_batches(with_shape(base, lanes, entries, 1, blocks.front()), batch, ColumnPath::shared);
+    return with_split(whole, best_split(query, whole));
+  };
+  RowStripsConfig best = config_of(default_entries(query), batches.front());
+  // Shorter strips where long ones are too few for the device, and more loads at once.
+  for (int entries = default_entries(query); entries >= 8; entries /= 2)
+    for (const int loads_in_flight : {8, 16}) {
+      const RowStripsConfig config = config_of(entries, {std::min(loads_in_flight, entries), false});
+      if (predict_us(query, config) < predict_us(query, best) && !forbidden(query, config)) best = config;
+    }
+  return best;
 }
 
 std::vector<RowStripsConfig> space(const SddmmQuery& query) {
   std::vector<RowStripsConfig> list = {default_config(query)};
+  const int split = list.front().n_split;
   const RowStripsConfig base = common(query);
   const auto add = [&](const RowStripsConfig& config) {
     if (!(config == list.front())) list.push_back(config);
@@ -120,9 +157,15 @@ std::vector<RowStripsConfig> space(const SddmmQuery& query) {
           for (const Batches& batch : batches) {
             if (batch.loads_in_flight > entries) continue;
             const RowStripsConfig shaped = with_shape(base, lanes, entries, step_vectors, block);
-            add(with_batches(shaped, batch, ColumnPath::shared));
-            // Shuffles only where blocks are of the usual size.
-            if (block.threads_per_block == blocks.front().threads_per_block) add(with_batches(shaped, batch, ColumnPath::shuffle));
+            const RowStripsConfig whole = with_batches(shaped, batch, ColumnPath::shared);
+            add(whole);
+            // Shuffles, no bands and n in parts only where blocks are of the usual size.
+            if (block.threads_per_block != blocks.front().threads_per_block) continue;
+            add(with_batches(shaped, batch, ColumnPath::shuffle));
+            add(without_bands(whole));
+            if (split == 1) continue;
+            add(with_split(whole, split));
+            add(with_split(whole, 4 * split));
           }
   return list;
 }
@@ -130,7 +173,8 @@ std::vector<RowStripsConfig> space(const SddmmQuery& query) {
 std::vector<RowStripsConfig> short_list(const SddmmQuery& query) {
   std::vector<RowStripsConfig> list = {default_config(query)};
   for (const Choice& c : choices) {
-    const RowStripsConfig config = with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
+    const RowStripsConfig whole = with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
+    const RowStripsConfig config = with_split(whole, forbidden(query, whole) ? 1 : best_split(query, whole));
     if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
   }
   return list;
