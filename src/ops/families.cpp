@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/conv/families.hpp"
 #include "ops/family.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/softmax/row_softmax.hpp"
@@ -31,6 +32,9 @@ const std::vector<Operation>& every_operation() {
     made.push_back(operation("sddmm", make_row_strips()));
     made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
     made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));
+    made.push_back(operation("depthwise", make_depthwise_direct()));
+    made.push_back(operation("bias_activation", make_bias_activation()));
+    made.push_back(operation("im2col", make_im2col_gather()));
     return made;
   }();
   return list;

@@ -14,5 +14,12 @@ using SweepQueries = std::vector<std::shared_ptr<const ops::Query>>;
 // One function an operation, in a file of its own (spmm_queries.cpp), and a line in sweep_test.cpp's table.
 SweepQueries spmm_queries();
 SweepQueries sddmm_queries();
+SweepQueries softmax_queries();
+SweepQueries softmax_backward_queries();
+SweepQueries depthwise_queries();
+SweepQueries bias_activation_queries();
+SweepQueries im2col_queries();
+SweepQueries softmax_queries();
+SweepQueries softmax_backward_queries();
 
 }  // namespace vostok::test

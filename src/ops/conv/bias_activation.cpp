@@ -1,0 +1,86 @@
+#include <cmath>
+
+#include <abi/bias_activation.h>
+
+#include "codegen/expression.hpp"
+#include "ops/conv/families.hpp"
+#include "ops/conv/problem.hpp"
+#include "ops/conv/stream.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<BiasActivationTraits>(), "fields(BiasActivationTraits) must name every member");
+static_assert(codegen::lists_every_field<BiasActivationConfig>(), "fields(BiasActivationConfig) must name every member");
+
+struct BindBiasActivation {
+  BiasActivationArgs fixed;
+  std::int64_t blocks;
+
+  device::Dim3 operator()(const BiasActivationArguments& call, BiasActivationArgs& args) const {
+    args = fixed;
+    args.input = call.input;
+    args.bias = static_cast<const float*>(call.bias);
+    args.output = call.output;
+    return grid_of(blocks, 1);
+  }
+};
+
+std::int64_t element_count(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
+
+/// Vectors may cross rows: only alignment limits them.
+BiasActivationTraits traits_of(const BiasActivation& problem) {
+  return {.element = problem.element,
+          .bias = problem.bias,
+          .activation = problem.activation,
+          .widest_vector = stream::widest_vector(0, problem.alignment_bytes, problem.element),
+          .wide_indices = stream::needs_wide_indices(element_count(problem))};
+}
+
+class BiasActivationFamily final : public FamilyOf<BiasActivationQuery, BiasActivationConfig> {
+ public:
+  std::string_view name() const override { return "bias_activation"; }
+
+ protected:
+  std::optional<std::string> declines(const BiasActivationQuery&) const override { return std::nullopt; }
+  BiasActivationConfig default_config(const BiasActivationQuery& query) const override {
+    return stream::default_config<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
+  }
+  std::vector<BiasActivationConfig> space(const BiasActivationQuery& query) const override {
+    return stream::space<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
+  }
+  std::vector<BiasActivationConfig> short_list(const BiasActivationQuery& query) const override {
+    return stream::short_list<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
+  }
+  std::optional<std::string> forbidden(const BiasActivationQuery& query, const BiasActivationConfig& config) const override {
+    return stream::forbidden(config, traits_of(query.problem).widest_vector, element_count(query.problem));
+  }
+  TopologyNeeds needs(const BiasActivationQuery&, const BiasActivationConfig&) const override { return {}; }
+  std::int64_t workspace_bytes(const BiasActivationQuery&, const BiasActivationConfig&) const override { return 0; }
+
+  std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config, const TopologyPointers&) const override {
+    BiasActivationArgs fixed{};
+    fixed.elements = element_count(query.problem);
+    fixed.rows = query.problem.rows;
+    fixed.columns = query.problem.columns;
+    return {Launch::of<BiasActivationArguments, BiasActivationArgs>(
+        {.family = "bias_activation",
+         .header = "conv/bias_activation.h",
+         .expression = codegen::name_expression("bias_activation", "BiasActivationTraits", traits_of(query.problem), "BiasActivationConfig", config)},
+        {.grid = {}, .block = {static_cast<unsigned>(config.block_threads)}, .shared_bytes = 0},
+        BindBiasActivation{.fixed = fixed, .blocks = stream::blocks(config, fixed.elements)})};
+  }
+
+  double predict_us(const BiasActivationQuery& query, const BiasActivationConfig& config) const override {
+    const auto elements = static_cast<double>(element_count(query.problem));
+    const double threads = elements / config.vector / config.vectors_per_thread;
+    return stream::predict_us(query, 2 * elements * size_of(query.problem.element), threads);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_bias_activation() { return std::make_unique<BiasActivationFamily>(); }
+
+}  // namespace vostok::ops

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <array>
+
+#include <abi/depthwise.h>
+
+#include "codegen/expression.hpp"
+#include "ops/conv/families.hpp"
+#include "ops/conv/problem.hpp"
+#include "ops/conv/stream.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<DepthwiseTraits>(), "fields(DepthwiseTraits) must name every member");
+static_assert(codegen::lists_every_field<DepthwiseConfig>(), "fields(DepthwiseConfig) must name every member");
+
+struct BindDepthwise {
+  DepthwiseArgs fixed;
+  std::int64_t blocks;
+
+  device::Dim3 operator()(const DepthwiseArguments& call, DepthwiseArgs& args) const {
+    args = fixed;
+    args.input = call.input;
+    args.filters = call.filters;
+    args.bias = static_cast<const float*>(call.bias);
+    args.output = call.output;
+    return grid_of(blocks, 1);
+  }
+};
+
+std::int64_t plane_count(const DepthwiseConvolution& problem) { return problem.batch * problem.channels; }
+
+std::int64_t tile_count(const DepthwiseConvolution& problem, const DepthwiseConfig& config) {
+  return plane_count(problem) * ceil_div(problem.output_height(), config.tile_height) * ceil_div(problem.output_width(), config.tile_width);
+}
+
+DepthwiseTraits traits_of(const DepthwiseConvolution& problem) {
+  return {.element = problem.element,
+          .kernel = problem.kernel,
+          .stride = problem.stride,
+          .left_phase = static_cast<int>(problem.padding.left % 8),
+          .widest_load = stream::widest_vector(problem.width, problem.alignment_bytes, problem.element),
+          .widest_store = stream::widest_vector(problem.output_width(), problem.alignment_bytes, problem.element),
+          .bias = problem.bias,
+          .activation = problem.activation,
+          .wide_tiles = stream::needs_wide_indices(plane_count(problem) * problem.output_height() * problem.output_width())};
+}
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig&);
+};
+
+/// Sums, weights and two rows of inputs of a thread.
+int registers_needed(const DepthwiseTraits& t, const DepthwiseConfig& c) {
+  return c.tile_width * c.tile_height + t.kernel * t.kernel + 2 * row_vectors(t, c) * c.vector + 24;
+}
+
+/// The first group is the kernel's own; the rest leaves out what cannot be fast.
+constexpr std::array rules = {
+    Rule{"tile_width is a power of two of at most 16, and tile_height 1 to 16",
+         [](const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig& c) {
+           return !stream::is_power_of_two_up_to(c.tile_width, 16) || c.tile_height < 1 || c.tile_height > 16;
+         }},
+    Rule{"vector is a power of two that the input's width and alignment allow",
+         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) {
+           return !stream::is_power_of_two_up_to(c.vector, t.widest_load);
+         }},
+    Rule{"vector divides the distance between tiles, tile_width * stride",
+         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) { return c.tile_width * t.stride % c.vector != 0; }},
+    Rule{"a block has 1 to 32 whole warps",
+         [](const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig& c) { return !stream::is_block(c.block_threads); }},
+    Rule{"the grid's x holds fewer blocks than there are",
+         [](const DepthwiseConvolution& p, const DepthwiseTraits&, const DepthwiseConfig& c) {
+           return ceil_div(tile_count(p, c), c.block_threads) > most_blocks_on_x;
+         }},
+    Rule{"sums, weights and inputs do not fit a thread's registers",
+         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) {
+           return registers_needed(t, c) > std::min(168, 64 * 1024 / c.block_threads);
+         }},
+    Rule{"half of the tile or more would lie outside the output",
+         [](const DepthwiseConvolution& p, const DepthwiseTraits&, const DepthwiseConfig& c) {
+           return (c.tile_width > 1 && c.tile_width >= 2 * p.output_width()) || (c.tile_height > 1 && c.tile_height >= 2 * p.output_height());
+         }},
+};
+
+/// The widest vector that a tile of this width allows.
+int vector_for(const DepthwiseTraits& traits, int tile_width) { return std::min(traits.widest_load, tile_width * traits.stride); }
+
+class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
+ public:
+  std::string_view name() const override { return "depthwise_direct"; }
+
+ protected:
+  std::optional<std::string> declines(const DepthwiseQuery&) const override { return std::nullopt; }
+
+  /// Tiles as wide as a vector of outputs and up to four rows high, smaller where they would be too few for the device.
+  DepthwiseConfig default_config(const DepthwiseQuery& query) const override {
+    const DepthwiseConvolution& problem = query.problem;
+    const DepthwiseTraits traits = traits_of(problem);
+    DepthwiseConfig config{.tile_width = 4, .tile_height = 4, .vector = 1, .block_threads = 128};
+    while (config.tile_width > 1 && config.tile_width >= 2 * problem.output_width()) config.tile_width /= 2;
+    while (config.tile_height > 1 && config.tile_height >= 2 * problem.output_height()) config.tile_height /= 2;
+    constexpr std::int64_t wanted_threads = 132 * 1024;
+    while (config.tile_height > 1 && tile_count(problem, config) < wanted_threads) config.tile_height /= 2;
+    config.vector = vector_for(traits, config.tile_width);
+    return config;
+  }
+
+  std::vector<DepthwiseConfig> space(const DepthwiseQuery& query) const override {
+    const DepthwiseTraits traits = traits_of(query.problem);
+    std::vector<DepthwiseConfig> list = {default_config(query)};
+    for (const int tile_width : {1, 2, 4, 8})
+      for (const int tile_height : {1, 2, 3, 4, 7, 8})
+        for (int vector = vector_for(traits, tile_width); vector >= 1; vector /= 2)
+          for (const int block_threads : {64, 128, 256}) {
+            const DepthwiseConfig config{.tile_width = tile_width, .tile_height = tile_height, .vector = vector, .block_threads = block_threads};
+            if (!(config == list.front())) list.push_back(config);
+          }
+    return list;
+  }
+
+  /// The widest vectors, blocks of 128 threads.
+  std::vector<DepthwiseConfig> short_list(const DepthwiseQuery& query) const override {
+    const DepthwiseTraits traits = traits_of(query.problem);
+    std::vector<DepthwiseConfig> list = {default_config(query)};
+    for (const int tile_width : {2, 4, 8})
+      for (const int tile_height : {1, 2, 4, 7}) {
+        const DepthwiseConfig config{
+            .tile_width = tile_width, .tile_height = tile_height, .vector = vector_for(traits, tile_width), .block_threads = 128};
+        if (!(config == list.front())) list.push_back(config);
+      }
+    return list;
+  }
+
+  std::optional<std::string> forbidden(const DepthwiseQuery& query, const DepthwiseConfig& config) const override {
+    const DepthwiseTraits traits = traits_of(query.problem);
+    for (const Rule& rule : rules)
+      if (rule.breaks(query.problem, traits, config)) return rule.reason;
+    return std::nullopt;
+  }
+
+  TopologyNeeds needs(const DepthwiseQuery&, const DepthwiseConfig&) const override { return {}; }
+  std::int64_t workspace_bytes(const DepthwiseQuery&, const DepthwiseConfig&) const override { return 0; }
+
+  std::vector<Launch> launches(const DepthwiseQuery& query, const DepthwiseConfig& config, const TopologyPointers&) const override {
+    const DepthwiseConvolution& problem = query.problem;
+    DepthwiseArgs fixed{};
+    fixed.planes = plane_count(problem);
+    fixed.channels = problem.channels;
+    fixed.height = problem.height;
+    fixed.width = problem.width;
+    fixed.output_height = problem.output_height();
+    fixed.output_width = problem.output_width();
+    fixed.top = problem.padding.top;
+    fixed.left = problem.padding.left;
+    return {Launch::of<DepthwiseArguments, DepthwiseArgs>(
+        {.family = "depthwise_direct",
+         .header = "conv/depthwise.h",
+         .expression = codegen::name_expression("depthwise_direct", "DepthwiseTraits", traits_of(problem), "DepthwiseConfig", config)},
+        {.grid = {}, .block = {static_cast<unsigned>(config.block_threads)}, .shared_bytes = 0},
+        BindDepthwise{.fixed = fixed, .blocks = ceil_div(tile_count(problem, config), config.block_threads)})};
+  }
+
+  double predict_us(const DepthwiseQuery& query, const DepthwiseConfig& config) const override {
+    const DepthwiseConvolution& problem = query.problem;
+    const DepthwiseTraits traits = traits_of(problem);
+    const auto threads = static_cast<double>(tile_count(problem, config));
+    const auto outputs = static_cast<double>(plane_count(problem) * problem.output_height() * problem.output_width());
+    const auto inputs = static_cast<double>(plane_count(problem) * problem.height * problem.width);
+    const int input_rows = (config.tile_height - 1) * traits.stride + traits.kernel;
+    const double loads = threads * input_rows * row_vectors(traits, config);
+    constexpr double loads_per_us = 132 * 32 * 1700.0;  // through L1, a lane each
+    const double bytes = (inputs + outputs) * size_of(problem.element);
+    return stream::predict_us(query, bytes, threads) + loads / loads_per_us;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_depthwise_direct() { return std::make_unique<DepthwiseDirect>(); }
+
+}  // namespace vostok::ops

@@ -1,0 +1,92 @@
+// What the families without reuse have in common: elements counted through a grid of one row, and time bound by bytes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checked.hpp"
+#include "ops/family.hpp"
+#include "ops/grid.hpp"
+
+namespace vostok::ops::stream {
+
+/// Elements of one load or store: a power of two of at most 16 bytes and the alignment, that divides `length`.
+inline int widest_vector(std::int64_t length, int alignment_bytes, Dtype type) {
+  return static_cast<int>(std::gcd<std::int64_t>(std::min(16, alignment_bytes) / size_of(type), length));
+}
+
+inline bool needs_wide_indices(std::int64_t elements) { return elements > std::numeric_limits<std::int32_t>::max(); }
+
+inline bool is_power_of_two_up_to(int value, int most) { return value > 0 && value <= most && std::has_single_bit(static_cast<unsigned>(value)); }
+
+inline bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
+
+/// Why a config of {vector, vectors_per_thread, block_threads} cannot run on this many elements; nothing where it can.
+template <class Config>
+std::optional<std::string> forbidden(const Config& config, int widest, std::int64_t elements) {
+  if (!is_power_of_two_up_to(config.vector, widest)) return "vector is a power of two that sizes and alignment allow";
+  if (config.vectors_per_thread < 1 || config.vectors_per_thread > 16) return "a thread takes 1 to 16 vectors";
+  if (!is_block(config.block_threads)) return "a block has 1 to 32 whole warps";
+  if (ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads) > most_blocks_on_x)
+    return "the grid's x holds fewer blocks than there are";
+  return std::nullopt;
+}
+
+template <class Config>
+std::int64_t blocks(const Config& config, std::int64_t elements) {
+  return ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads);
+}
+
+/// Wide vectors, and more of them for a thread where there is enough for every multiprocessor.
+template <class Config>
+Config default_config(int widest, std::int64_t elements) {
+  Config config{.vector = widest, .vectors_per_thread = 1, .block_threads = 256};
+  constexpr std::int64_t resident_threads = 132 * 2048;
+  if (elements / widest >= 4 * resident_threads) config.vectors_per_thread = 2;
+  return config;
+}
+
+template <class Config>
+std::vector<Config> space(int widest, std::int64_t elements) {
+  std::vector<Config> list = {default_config<Config>(widest, elements)};
+  for (int vector = widest; vector >= 1; vector /= 2)
+    for (const int vectors_per_thread : {1, 2, 4, 8})
+      for (const int block_threads : {128, 256, 512}) {
+        const Config config{.vector = vector, .vectors_per_thread = vectors_per_thread, .block_threads = block_threads};
+        if (!(config == list.front())) list.push_back(config);
+      }
+  return list;
+}
+
+/// The widest vectors alone.
+template <class Config>
+std::vector<Config> short_list(int widest, std::int64_t elements) {
+  std::vector<Config> list = space<Config>(widest, elements);
+  std::erase_if(list, [&](const Config& config) { return config.vector != widest; });
+  return list;
+}
+
+/// Microseconds for moving this many bytes; `threads` of too few work latency out.
+inline double predict_us(const Query& query, double bytes, double threads) {
+  double multiprocessors = 132;
+  double memory_bytes_per_us = 4.2e6;
+  if (query.device != nullptr && query.device->info().gpu) {
+    const DeviceInfo& info = query.device->info();
+    if (info.multiprocessors > 0) multiprocessors = info.multiprocessors;
+    if (info.peak_bandwidth_gb > 0) memory_bytes_per_us = info.peak_bandwidth_gb * 1e3 * 0.9;
+  }
+  constexpr double launch_us = 1.8;
+  constexpr double wave_us = 1.0;
+  const double waves = std::max(1.0, threads / (multiprocessors * 2048));
+  const double filled = std::min(1.0, threads / (multiprocessors * 512));
+  return launch_us + wave_us * std::sqrt(waves) + bytes / (memory_bytes_per_us * std::max(filled, 0.05));
+}
+
+}  // namespace vostok::ops::stream

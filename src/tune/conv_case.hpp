@@ -1,0 +1,73 @@
+// The convolution side's operations with random operands on a device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <vostok/convolution.hpp>
+
+#include "device/device.hpp"
+#include "tune/case.hpp"
+#include "tune/device_operand.hpp"
+#include "tune/guarded_output.hpp"
+
+namespace vostok::tune {
+
+/// What the cases below have in common: one dense output, compared as a whole.
+template <class Call>
+class DenseCase : public CaseOf<Call> {
+ public:
+  double flops() const override { return flops_; }
+  Check verify(const std::function<void(Stream)>& enqueue) override;
+  /// What was verified last.
+  std::vector<float> output() const { return output_.read().values; }
+
+ protected:
+  /// An output of `reference.size()` elements. `in_place`: what it holds before. `tolerance` 0: the output must be exact.
+  void expect(device::Device& device, Dtype type, int alignment_bytes, std::vector<double> reference, double tolerance,
+              std::vector<float> in_place = {});
+  void* output_data() const { return output_.data(); }
+
+  double flops_ = 0;
+
+ private:
+  device::Device* device_ = nullptr;
+  Dtype type_ = Dtype::f32;
+  GuardedOutput output_;
+  std::vector<float> before_;
+  std::vector<double> reference_;
+  double tolerance_ = 0;
+};
+
+class DepthwiseCase final : public DenseCase<DepthwiseArguments> {
+ public:
+  /// `input` takes the place of random pixels, [batch, channels, height, width]. Errors: out_of_memory.
+  DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed, std::vector<float> input = {});
+
+ private:
+  DeviceOperand input_;
+  DeviceOperand filters_;
+  DeviceOperand bias_;
+};
+
+class BiasActivationCase final : public DenseCase<BiasActivationArguments> {
+ public:
+  /// `in_place`: the output is the input. Errors: out_of_memory.
+  BiasActivationCase(device::Device& device, const BiasActivation& problem, std::uint64_t seed, bool in_place = false);
+
+ private:
+  DeviceOperand input_;
+  DeviceOperand bias_;
+};
+
+class Im2colCase final : public DenseCase<Im2colArguments> {
+ public:
+  /// Errors: out_of_memory.
+  Im2colCase(device::Device& device, const Im2col& problem, std::uint64_t seed);
+
+ private:
+  DeviceOperand input_;
+};
+
+}  // namespace vostok::tune

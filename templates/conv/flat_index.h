@@ -1,0 +1,28 @@
+// Threads numbered through the whole grid, for kernels whose work lies in one row.
+#pragma once
+
+namespace vostok {
+
+template <bool wide>
+struct FlatIndex {
+  using Type = unsigned;
+};
+template <>
+struct FlatIndex<true> {
+  using Type = unsigned long long;
+};
+
+/// A number split into quotient and remainder.
+template <class Index>
+struct Split {
+  Index quotient;
+  Index remainder;
+
+  __device__ Split(Index value, Index divisor) : quotient(value / divisor), remainder(value - quotient * divisor) {}
+};
+
+constexpr bool is_vector_width(int vector, int element_bytes, int widest) {
+  return vector > 0 && (vector & (vector - 1)) == 0 && vector * element_bytes <= 16 && vector <= widest;
+}
+
+}  // namespace vostok
