@@ -28,4 +28,11 @@ constexpr StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int6
   return matrix;
 }
 
+/// What the stride of a batch may not be less than: matrices lie behind one another or, where a line of each fits between two
+/// lines of one, side by side ([tokens, heads, size]).
+constexpr std::int64_t least_stride(const StoredMatrix& matrix, std::int64_t batch) {
+  const bool side_by_side = matrix.stride >= matrix.length && (batch <= 1 || matrix.stride <= (matrix.leading - matrix.length) / (batch - 1));
+  return side_by_side ? matrix.length : matrix.extent();
+}
+
 }  // namespace vostok::ops

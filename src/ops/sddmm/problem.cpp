@@ -25,7 +25,7 @@ void require_matrix(const Sddmm& problem, Layout layout, std::int64_t rows, std:
   require_stride(object, field.leading, leading, packed.length);
   checked_multiply(packed.lines, std::max(leading, packed.length), field.bytes);
   const StoredMatrix stored = stored_matrix(layout, rows, problem.n, leading, stride);
-  require_stride(object, field.stride, stride, stored.extent());
+  require_stride(object, field.stride, stride, least_stride(stored, problem.batch));
   checked_multiply(checked_multiply(problem.batch, std::max(stored.stride, stored.extent()), field.bytes), size_of(problem.element), field.bytes);
 }
 

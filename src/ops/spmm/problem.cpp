@@ -21,7 +21,8 @@ void require_matrix(const char* matrix, Layout layout, std::int64_t rows, std::i
   require_stride(object, (std::string(matrix) + "_leading").c_str(), leading, length);
   const std::string what = "the " + std::string(matrix) + " operand's bytes";
   const std::int64_t extent = checked_multiply(lines, std::max(leading, length), what.c_str());
-  require_stride(object, (std::string(matrix) + "_stride").c_str(), stride, stored_matrix(layout, rows, columns, leading, stride).extent());
+  const StoredMatrix stored = stored_matrix(layout, rows, columns, leading, stride);
+  require_stride(object, (std::string(matrix) + "_stride").c_str(), stride, least_stride(stored, problem.batch));
   checked_multiply(checked_multiply(problem.batch, std::max(stride, extent), what.c_str()), size_of(type), what.c_str());
 }
 
