@@ -10,32 +10,123 @@ on_gpu.sh STEP BIN OUT [DATA [BASELINES]] [-- ARGUMENT...]
 BIN        build/gpu/bin, or a copy of it
 OUT        folder for logs and result files
 DATA       folder of the matrices and problems.txt (default: ../shared/data/dlmc)
-BASELINES  CSV of times reached elsewhere
+BASELINES  folder of the CSV files of times reached elsewhere
 ARGUMENT   passed on to the program
 
 tests      the device room and every operation on this GPU
 memcheck   compute-sanitizer --tool memcheck over the operations' tests
 racecheck  compute-sanitizer --tool racecheck over the operations' tests
-spmm       bench_spmm with effort full, beside cuSPARSE and cuBLAS
+spmm, sddmm, softmax [:f32, :f16, :bf16]
+           that operation over DATA beside the peers; sddmm:synthetic and softmax:synthetic: over the baselines' generated masks
+training   a mask that is replaced 200 times: topology and three rebinds, memory, compiles
 ablation   bench_ablation: each technique off, one at a time
 overhead   bench_overhead: execute beside a raw launch
+all        the measurements one after another, the most important first, within --deadline SECONDS (default 560). ARGUMENTs that are
+           steps replace the list; others go to spmm, sddmm and softmax (default: --effort quick --budget 3). Leaves three files in OUT:
+           results.tar.gz, summary.txt and tuning.db; kernels and choices stay in VOSTOK_CACHE_DIR (default: a folder in TMPDIR) for the
+           next call. Ends with the steps that were cut short or not reached.
 TEXT
 }
 
 [ $# -ge 3 ] || { usage; exit 2; }
 step=$1 bin=$2 out=$3
 shift 3
-data=../shared/data/dlmc baselines=()
+data=../shared/data/dlmc baselines=
 if [ $# -gt 0 ] && [ "$1" != -- ]; then data=$1; shift; fi
-if [ $# -gt 0 ] && [ "$1" != -- ]; then baselines=(--baselines "$1"); shift; fi
+if [ $# -gt 0 ] && [ "$1" != -- ]; then baselines=$1; shift; fi
 [ "${1:-}" != -- ] || shift
 mkdir -p "$out"
-export VOSTOK_CACHE_DIR=${VOSTOK_CACHE_DIR:-$out/cache}
 
 # Checked kernels run hundreds of times slower: the test that queues a thousand long products is left to `tests`.
 sanitize() {
   compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_device_ops" -tce='a thousand plans*' "${@:2}" 2>&1 | tee "$out/$1.log"
 }
+
+# compare OPERATION[:VARIANT] ARGUMENT...: one of the programs that compare an operation with others
+compare() {
+  local operation=${1%%:*} variant=f32 table
+  [[ $1 == *:* ]] && variant=${1#*:}
+  local arguments=(--data "$data" --out "$out/${operation}_$variant.json") file=$operation set=dlmc
+  [ "$operation" = softmax ] && file=sddmm
+  if [ "$variant" = synthetic ]; then
+    [ -n "$baselines" ] || { echo "on_gpu.sh: $1 needs BASELINES" >&2; return 2; }
+    set=synthetic
+    arguments+=(--synthetic --filter attention)
+  else
+    arguments+=(--dtype "$variant")
+  fi
+  table=$baselines/${file}_${set}_h200.csv
+  if [ -n "$baselines" ]; then arguments+=(--baselines "$table"); fi
+  "$bin/bench_$operation" "${arguments[@]}" "${@:2}" 2>&1 | tee "$out/${operation}_$variant.txt"
+}
+
+measure() {
+  case $1 in
+    spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:*) compare "$@" ;;
+    ablation) "$bin/bench_ablation" --data "$data" --out "$out/ablation.json" "${@:2}" 2>&1 | tee "$out/ablation.txt" ;;
+    training | overhead) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
+    *) echo "on_gpu.sh: '$1' is no measurement" >&2; return 2 ;;
+  esac
+}
+
+# --- all ------------------------------------------------------------------------------------------------------------
+
+# What may be spent on a step, in seconds: enough for all its problems, so that a slow one does not take the next one's time.
+slice_of() {
+  case $1 in
+    training | overhead) echo 40 ;;
+    softmax*) echo 60 ;;
+    *:synthetic) echo 60 ;;
+    *) echo 170 ;;
+  esac
+}
+
+# The measurements so far, put where they come back from.
+publish() {
+  tar -C "$out" -czf "$final/results.tar.gz.part" . && mv "$final/results.tar.gz.part" "$final/results.tar.gz"
+  if [ -e "$VOSTOK_CACHE_DIR/tuning.db" ]; then cp "$VOSTOK_CACHE_DIR/tuning.db" "$final/tuning.db"; fi
+}
+
+all() {
+  local deadline=560 steps=() arguments=() left=() name seconds status
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --deadline) deadline=$2; shift ;;
+      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | overhead | ablation) steps+=("$1") ;;
+      *) arguments+=("$1") ;;
+    esac
+    shift
+  done
+  [ ${#steps[@]} -gt 0 ] || steps=(training sddmm:f32 spmm:f16 softmax:f32 spmm:f32 overhead sddmm:f16 spmm:bf16 sddmm:bf16 softmax:f16 softmax:bf16
+    sddmm:synthetic softmax:synthetic)
+  [ ${#arguments[@]} -gt 0 ] || arguments=(--effort quick --budget 3)
+  final=$out
+  out=$(mktemp -d)
+  trap publish EXIT
+  trap 'exit 143' TERM INT
+  for name in "${steps[@]}"; do
+    seconds=$(slice_of "$name")
+    if [ $((deadline - SECONDS)) -lt "$seconds" ]; then seconds=$((deadline - SECONDS)); fi
+    if [ "$seconds" -lt 15 ]; then left+=("$name"); continue; fi
+    echo "=== $name, $seconds s at most ($((deadline - SECONDS)) s left)"
+    status=0
+    case $name in
+      training | overhead) measure "$name" || status=$? ;;
+      ablation) measure "$name" --effort cached --deadline "$seconds" || status=$? ;;
+      *) measure "$name" "${arguments[@]}" --deadline "$seconds" || status=$? ;;
+    esac
+    [ $status -eq 0 ] || left+=("$name")
+    publish
+  done > >(tee -a "$final/summary.txt") 2>&1
+  wait $!
+  [ ${#left[@]} -eq 0 ] || { echo "cut short, wrong or not reached: ${left[*]}" | tee -a "$final/summary.txt"; return 1; }
+}
+
+if [ "$step" = all ]; then
+  export VOSTOK_CACHE_DIR=${VOSTOK_CACHE_DIR:-${TMPDIR:-/tmp}/vostok_on_gpu}
+else
+  export VOSTOK_CACHE_DIR=${VOSTOK_CACHE_DIR:-$out/cache}
+fi
 
 case $step in
   tests)
@@ -44,8 +135,7 @@ case $step in
     "$bin/test_device_ops" "$@" 2>&1 | tee "$out/test_device_ops.log"
     ;;
   memcheck | racecheck) sanitize "$step" "$@" ;;
-  spmm) "$bin/bench_spmm" --data "$data" "${baselines[@]}" --out "$out/spmm.json" "$@" 2>&1 | tee "$out/spmm.txt" ;;
-  ablation) "$bin/bench_ablation" --data "$data" --out "$out/ablation.json" "$@" 2>&1 | tee "$out/ablation.txt" ;;
-  overhead) "$bin/bench_overhead" --out "$out/overhead.json" "$@" 2>&1 | tee "$out/overhead.txt" ;;
+  all) all "$@" ;;
+  spmm* | sddmm* | softmax* | training | ablation | overhead) measure "$step" "$@" ;;
   *) usage; exit 2 ;;
 esac

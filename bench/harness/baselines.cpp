@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 #include <vector>
 
 #include "base/text.hpp"
-#include "bench/harness/problems.hpp"
 
 namespace vostok::bench {
 
@@ -26,6 +26,21 @@ std::size_t column(const std::vector<std::string>& header, const char* name) {
   return static_cast<std::size_t>(position - header.begin());
 }
 
+/// Where the cells of a problem are.
+struct Columns {
+  std::size_t file, rows, cols, sparsity, row_variation;
+  std::optional<std::size_t> n;
+
+  Columns(const std::vector<std::string>& header, const BaselineColumns& wanted)
+      : file(column(header, "set_or_file")),
+        rows(column(header, wanted.rows)),
+        cols(column(header, wanted.cols)),
+        sparsity(column(header, "sparsity")),
+        row_variation(column(header, "row_cov")) {
+    if (wanted.n != nullptr) n = column(header, wanted.n);
+  }
+};
+
 template <class Number>
 Number parse_cell(const std::string& cell, int line) {
   Number value{};
@@ -35,43 +50,59 @@ Number parse_cell(const std::string& cell, int line) {
   return value;
 }
 
-std::optional<double> parse_time(const std::string& cell, int line) {
-  const auto us = parse_cell<double>(cell, line);
-  return us > 0 ? std::optional(us) : std::nullopt;
+/// One line as a problem, without its times.
+struct Line {
+  Problem problem;
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+Line parse_line(const Columns& columns, const std::vector<std::string>& cells, int number) {
+  const auto size = [&](std::size_t position) { return parse_cell<std::int64_t>(cells[position], number); };
+  Line line{.problem = {.file = cells[columns.file], .n = columns.n ? size(*columns.n) : 0}, .rows = size(columns.rows), .cols = size(columns.cols)};
+  if (line.problem.file.ends_with(".smtx")) return line;
+  const auto share = [&](std::size_t position) { return parse_cell<double>(cells[position], number); };
+  line.problem.generated = {.rows = line.rows, .cols = line.cols, .sparsity = share(columns.sparsity), .row_variation = share(columns.row_variation)};
+  line.problem.file += fmt::format("/{}/{}x{}", cells[columns.sparsity], line.rows, line.cols);
+  if (line.problem.generated->row_variation > 0) line.problem.file += fmt::format("/cov={}", cells[columns.row_variation]);
+  return line;
 }
 
 }  // namespace
 
-Baselines Baselines::parse(std::string_view csv) {
+Baselines Baselines::parse(std::string_view csv, const BaselineColumns& wanted) {
   std::istringstream lines{std::string(csv)};
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> header = split(line);
-  const std::size_t file = column(header, "set_or_file"), m = column(header, "m"), k = column(header, "k"), n = column(header, "n");
-  const std::size_t sputnik = column(header, "sputnik_f32_us"), cusparse = column(header, "cusparse_f32_us"),
-                    cublas = column(header, "cublas_sgemm_us");
+  std::string text;
+  std::getline(lines, text);
+  const std::vector<std::string> header = split(text);
+  const Columns columns(header, wanted);
+  std::vector<std::size_t> times;
+  for (const BaselineColumns::Time& time : wanted.times) times.push_back(column(header, time.column));
 
   Baselines baselines;
-  for (int number = 2; std::getline(lines, line); ++number) {
-    const std::vector<std::string> cells = split(line);
+  for (int number = 2; std::getline(lines, text); ++number) {
+    const std::vector<std::string> cells = split(text);
     if (cells.empty()) continue;
     if (cells.size() != header.size())
       fail(ErrorCode::invalid_argument, "cannot read the baselines: line {} has {} cells, and the header {}", number, cells.size(), header.size());
-    const Key key{cells[file], parse_cell<std::int64_t>(cells[m], number), parse_cell<std::int64_t>(cells[k], number),
-                  parse_cell<std::int64_t>(cells[n], number)};
-    baselines.cases_[key] = {.sputnik_us = parse_time(cells[sputnik], number),
-                             .cusparse_us = parse_time(cells[cusparse], number),
-                             .cublas_sgemm_us = parse_time(cells[cublas], number)};
+    const Line line = parse_line(columns, cells, number);
+    const auto [position, is_new] = baselines.cases_.try_emplace(Key{line.problem.file, line.rows, line.cols, line.problem.n});
+    if (is_new && line.problem.generated) baselines.generated_.push_back(line.problem);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto us = parse_cell<double>(cells[times[i]], number);
+      if (us <= 0) continue;
+      double& best_us = position->second.try_emplace(wanted.times[i].peer, us).first->second;
+      best_us = std::min(best_us, us);
+    }
   }
   return baselines;
 }
 
-Baselines Baselines::read(const std::filesystem::path& path) { return parse(read_text(path)); }
+Baselines Baselines::read(const std::filesystem::path& path, const BaselineColumns& columns) { return parse(read_text(path), columns); }
 
-std::optional<Baseline> Baselines::find(const std::string& file, std::int64_t m, std::int64_t k, std::int64_t n) const {
-  const auto position = cases_.find({file, m, k, n});
-  if (position == cases_.end()) return std::nullopt;
-  return position->second;
+Baseline Baselines::find(const Problem& problem, std::int64_t rows, std::int64_t cols) const {
+  const auto position = cases_.find({problem.file, rows, cols, problem.n});
+  return position == cases_.end() ? Baseline() : position->second;
 }
 
 }  // namespace vostok::bench

@@ -4,35 +4,49 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
+
+#include "bench/harness/problems.hpp"
 
 namespace vostok::bench {
 
-/// Microseconds per call; absent where that peer did not run the case (-1 in the file).
-struct Baseline {
-  std::optional<double> sputnik_us = {};
-  std::optional<double> cusparse_us = {};
-  std::optional<double> cublas_sgemm_us = {};
+/// Microseconds per call, by peer; one that did not run the case (-1 in the file) is not there.
+using Baseline = std::map<std::string, double>;
+
+/// What of a file is read. Beside these: set_or_file, sparsity and row_cov.
+struct BaselineColumns {
+  struct Time {
+    const char* column;
+    const char* peer;
+  };
+  const char* rows;
+  const char* cols;
+  const char* n;  ///< nullptr where the operation has none: of cases that differ in nothing else, each peer's fastest time is kept
+  std::vector<Time> times;
 };
 
 class Baselines {
  public:
   Baselines() = default;
-  /// A header line that names set_or_file, m, k, n, sputnik_f32_us, cusparse_f32_us and cublas_sgemm_us, in any order
-  /// among others, then a line a case. Errors: invalid_argument naming the column or line.
-  static Baselines parse(std::string_view csv);
+  /// A header line that names the columns, in any order among others, then a line a case. A set_or_file that does not end in .smtx is
+  /// a set of generated matrices. Errors: invalid_argument naming the column or line.
+  static Baselines parse(std::string_view csv, const BaselineColumns& columns);
   /// Errors: io_failure, invalid_argument.
-  static Baselines read(const std::filesystem::path& path);
+  static Baselines read(const std::filesystem::path& path, const BaselineColumns& columns);
 
-  /// The case of this file and these sizes.
-  std::optional<Baseline> find(const std::string& file, std::int64_t m, std::int64_t k, std::int64_t n) const;
+  /// The case of this problem, whose matrix has these sizes; empty where there is none.
+  Baseline find(const Problem& problem, std::int64_t rows, std::int64_t cols) const;
+
+  /// The cases whose matrices are generated, as problems, in the file's order.
+  const std::vector<Problem>& generated() const { return generated_; }
 
  private:
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Key, Baseline> cases_;
+  std::vector<Problem> generated_;
 };
 
 }  // namespace vostok::bench

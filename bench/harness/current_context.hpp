@@ -15,6 +15,8 @@ class CurrentContext {
   /// `device`: as given to the Context ("auto" is cuda:0 where `gpu`). Errors: no_device.
   CurrentContext(const std::string& device, bool gpu);
 
+  /// Null on the emulator.
+  const std::shared_ptr<const device::cuda::CudaContext>& cuda() const { return context_; }
   const device::cuda::Driver& driver() const { return context_->driver(); }  ///< only where there is a GPU
 
  private:

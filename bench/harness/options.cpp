@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cli/enum_option.hpp"
@@ -29,12 +30,20 @@ void add_options(CLI::App& app, ListOptions& options) {
   app.add_option("--seed", options.seed, "Seed of operands and order")->capture_default_str();
 }
 
+void add_options(CLI::App& app, ComparisonOptions& options) {
+  add_options(app, static_cast<ListOptions&>(options));
+  cli::add_enum_option(app, "--dtype", options.element, "Element type of every operand: f32, f16 or bf16");
+  CLI::Option* baselines = app.add_option("--baselines", options.baselines, "CSV of times reached elsewhere, e.g. one of ../shared/baselines");
+  app.add_flag("--synthetic", options.synthetic, "Take the generated problems of --baselines instead of a list")->needs(baselines);
+  app.add_flag("--no-peers", options.no_peers, "Leave the peers that run beside ours out");
+}
+
 std::vector<Problem> read_problems(const ListOptions& options) {
   return read_problems(options.problems.empty() ? options.data / "problems.txt" : options.problems, options.selection);
 }
 
-Context open_context(const RunOptions& options) {
-  Options context{.device = options.device};
+Context open_context(const RunOptions& options, std::shared_ptr<Allocator> allocator) {
+  Options context{.device = options.device, .allocator = std::move(allocator)};
   if (!options.cache.empty()) context.cache.folder = options.cache;
   return Context(context);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,20 @@ struct ListOptions : RunOptions {
   std::uint64_t seed = 1;
 };
 
+/// What those that compare an operation with others take too.
+struct ComparisonOptions : ListOptions {
+  Dtype element = Dtype::f32;
+  std::filesystem::path baselines = {};
+  bool synthetic = false;  ///< the generated problems of the baselines, not the list's
+  bool no_peers = false;
+};
+
 void add_options(CLI::App& app, RunOptions& options);
 void add_options(CLI::App& app, ListOptions& options);
+void add_options(CLI::App& app, ComparisonOptions& options);
 
 std::vector<Problem> read_problems(const ListOptions& options);
-Context open_context(const RunOptions& options);
+Context open_context(const RunOptions& options, std::shared_ptr<Allocator> allocator = {});
 
 /// One line on stdout: what is measured, and that the emulator says nothing about speed.
 void print_device(const DeviceInfo& device);

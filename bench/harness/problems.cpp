@@ -5,10 +5,18 @@
 #include <sstream>
 
 #include "base/text.hpp"
+#include "sparse/generate.hpp"
+#include "sparse/read.hpp"
 
 namespace vostok::bench {
 
-std::string label(const Problem& problem) { return fmt::format("{} n={}", problem.file, problem.n); }
+sparse::Csr load_matrix(const std::filesystem::path& data, const Problem& problem, std::uint64_t seed) {
+  if (!problem.generated) return sparse::read(data / problem.file);
+  const Generated& made = *problem.generated;
+  return sparse::uniform(made.rows, made.cols, made.sparsity, seed, made.row_variation);
+}
+
+std::string label(const Problem& problem) { return problem.n == 0 ? problem.file : fmt::format("{} n={}", problem.file, problem.n); }
 
 std::string group(const Problem& problem) {
   const std::size_t slash = problem.file.find('/');
@@ -41,16 +49,19 @@ std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-std::vector<Problem> read_problems(const std::filesystem::path& list, const Selection& selection) {
-  std::vector<Problem> problems = parse_problems(read_text(list));
+std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source) {
   std::erase_if(problems, [&](const Problem& problem) { return label(problem).find(selection.filter) == std::string::npos; });
   const auto skipped = std::clamp<std::ptrdiff_t>(selection.skip, 0, std::ssize(problems));
   problems.erase(problems.begin(), problems.begin() + skipped);
   if (selection.most > 0 && std::ssize(problems) > selection.most) problems.resize(static_cast<std::size_t>(selection.most));
   if (problems.empty())
-    fail(ErrorCode::invalid_argument, "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", list.string(),
-         selection.filter, selection.skip);
+    fail(ErrorCode::invalid_argument, "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", source, selection.filter,
+         selection.skip);
   return problems;
+}
+
+std::vector<Problem> read_problems(const std::filesystem::path& list, const Selection& selection) {
+  return select(parse_problems(read_text(list)), selection, list.string());
 }
 
 }  // namespace vostok::bench

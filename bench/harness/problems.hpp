@@ -3,15 +3,27 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sparse/csr.hpp"
+
 namespace vostok::bench {
 
+/// A matrix that is made, not read: its columns uniform in each row.
+struct Generated {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  double sparsity = 0;
+  double row_variation = 0;
+};
+
 struct Problem {
-  std::string file = {};  ///< relative to the data folder
-  std::int64_t n = 0;
+  std::string file = {};  ///< relative to the data folder; a name where the matrix is generated
+  std::int64_t n = 0;     ///< 0: the operation has none
+  std::optional<Generated> generated = {};
 };
 
 /// Which problems of a list to take: those whose "file n=N" holds `filter`, without the first `skip`, at most `most`.
@@ -21,7 +33,10 @@ struct Selection {
   std::int64_t most = 0;  ///< 0: all
 };
 
-/// "transformer/a.smtx n=256"
+/// Reads or makes the problem's matrix. Errors: those of sparse::read.
+sparse::Csr load_matrix(const std::filesystem::path& data, const Problem& problem, std::uint64_t seed);
+
+/// "transformer/a.smtx n=256"; the file alone where n is 0
 std::string label(const Problem& problem);
 
 /// The first folder of the problem's file, e.g. "transformer"; "all" where it has none.
@@ -30,6 +45,9 @@ std::string group(const Problem& problem);
 /// Lines of "file N...": one problem per N. Blank lines and those that start with # are left out.
 /// Errors: invalid_argument naming the line.
 std::vector<Problem> parse_problems(std::string_view text);
+
+/// Those that the selection takes. `source` is where they are from, for the message. Errors: invalid_argument (none is left).
+std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source);
 
 /// Errors: io_failure (cannot read), invalid_argument (a malformed line; nothing is left of the selection).
 std::vector<Problem> read_problems(const std::filesystem::path& list, const Selection& selection);

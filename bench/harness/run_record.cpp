@@ -16,7 +16,7 @@ namespace vostok::bench {
 
 namespace {
 
-constexpr int schema_revision = 1;
+constexpr int schema_revision = 2;
 
 device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 

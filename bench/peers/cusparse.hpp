@@ -7,7 +7,7 @@
 
 namespace vostok::bench {
 
-/// cuSPARSE's CSR_ALG1, 2 and 3, each with its preprocessing done. Errors: no_device, device_failure.
+/// cuSPARSE's generic SpMM and SDDMM, preprocessed; sums in fp32. Errors: no_device, device_failure.
 std::shared_ptr<Peer> open_cusparse(device::Device& device);
 /// With a table of functions that is loaded already.
 std::shared_ptr<Peer> make_cusparse(device::Device& device, const cusparse::Api& api);

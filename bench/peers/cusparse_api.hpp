@@ -16,12 +16,13 @@ using DenseMatrix = void*;
 using StreamHandle = CUstream_st*;
 
 enum class Status : int { success = 0, not_supported = 10 };
-enum class Operation : int { non_transpose = 0 };
+enum class Operation : int { non_transpose = 0, transpose = 1 };
 enum class IndexWidth : int { i32 = 2 };
 enum class IndexBase : int { zero = 0 };
 enum class Order : int { row = 2 };
-enum class DataType : int { f32 = 0 };
+enum class DataType : int { f32 = 0, f16 = 2, bf16 = 14 };
 enum class SpmmAlgorithm : int { csr_alg1 = 4, csr_alg2 = 6, csr_alg3 = 12 };
+enum class SddmmAlgorithm : int { automatic = 0 };
 
 #define VOSTOK_CUSPARSE_FUNCTIONS(FUNCTION)                                                                                                          \
   FUNCTION(cusparseCreate, Status, Handle*)                                                                                                          \
@@ -39,7 +40,13 @@ enum class SpmmAlgorithm : int { csr_alg1 = 4, csr_alg2 = 6, csr_alg3 = 12 };
   FUNCTION(cusparseSpMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, DenseMatrix, DataType, \
            SpmmAlgorithm, void*)                                                                                                                     \
   FUNCTION(cusparseSpMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, DenseMatrix, DataType,            \
-           SpmmAlgorithm, void*)
+           SpmmAlgorithm, void*)                                                                                                                     \
+  FUNCTION(cusparseSDDMM_bufferSize, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix,         \
+           DataType, SddmmAlgorithm, std::size_t*)                                                                                                   \
+  FUNCTION(cusparseSDDMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix,         \
+           DataType, SddmmAlgorithm, void*)                                                                                                          \
+  FUNCTION(cusparseSDDMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix, DataType,          \
+           SddmmAlgorithm, void*)
 
 /// The table of functions; members carry the exported names.
 struct Api {

@@ -10,7 +10,7 @@ namespace vostok::bench {
 
 std::vector<PeerFinding> find_peers(device::Device& device) {
   using Open = std::shared_ptr<Peer> (*)(device::Device&);
-  const std::pair<const char*, Open> known[] = {{"cusparse", open_cusparse}, {"cublas_sgemm", open_cublas}};
+  const std::pair<const char*, Open> known[] = {{"cusparse", open_cusparse}, {"cublas", open_cublas}};
   std::vector<PeerFinding> findings;
   for (const auto& [name, open] : known) {
     PeerFinding& finding = findings.emplace_back(PeerFinding{.name = name});

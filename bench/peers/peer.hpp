@@ -1,4 +1,4 @@
-// Other libraries that compute the same product, run beside ours in the same context and stream.
+// Other libraries that compute the same, run beside ours in the same context and stream.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +7,60 @@
 #include <string>
 #include <vector>
 
+#include <vostok/enums.hpp>
+
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
 
 namespace vostok::bench {
 
-/// One SpMM, C[m,n] = A[m,k] B[k,n], row-major and packed, f32. Device pointers, but for the structure on the host.
-struct PeerOperands {
-  const sparse::Csr* matrix = nullptr;
-  std::int64_t n = 0;
+/// A sparse matrix: its structure on the host and in device memory.
+struct PeerMatrix {
+  const sparse::Csr* host = nullptr;
   const std::int32_t* row_offsets = nullptr;
   const std::int32_t* column_indices = nullptr;
-  const float* values = nullptr;
-  const float* dense = nullptr;
-  float* output = nullptr;
 };
 
-/// One way in which a peer computes the product. `enqueue` owns what it needs.
+/// One SpMM, C[m,n] = A[m,k] B[k,n], or C[k,n] = A^T B[m,n]: everything of one type, dense operands row-major and packed.
+struct SpmmOperands {
+  PeerMatrix matrix = {};
+  std::int64_t n = 0;
+  Dtype element = Dtype::f32;
+  bool transposed = false;
+  const void* values = nullptr;
+  const void* dense = nullptr;
+  void* output = nullptr;
+};
+
+/// One SDDMM, D[m,k] = A[m,n] B[k,n]^T at the mask: everything of one type, dense operands row-major and packed.
+struct SddmmOperands {
+  PeerMatrix mask = {};
+  std::int64_t n = 0;
+  Dtype element = Dtype::f32;
+  const void* lhs = nullptr;
+  const void* rhs = nullptr;
+  void* output = nullptr;
+};
+
+/// One way in which a peer computes the result. `enqueue` owns what it needs.
 struct PeerRun {
-  std::string peer = {};
+  std::string peer = {};  ///< ours: empty
   std::string variant = {};
   std::function<void(Stream)> enqueue = {};  ///< empty where `failure` is not
   std::string failure = {};
+  /// Where `enqueue` leaves the result elsewhere: for verification, what also brings it to the output.
+  std::function<void(Stream)> enqueue_and_deliver = {};
+  /// What the peer's arithmetic admits, where that is more than ours is held to; 0: as ours.
+  double tolerance = 0;
 };
 
 class Peer {
  public:
   virtual ~Peer() = default;
-  virtual std::string name() const = 0;
   virtual std::string version() const = 0;
   /// Every way it has, prepared; one that the peer refuses carries its failure. The runs must not outlive the peer.
-  virtual std::vector<PeerRun> prepare(const PeerOperands& operands) = 0;
+  virtual std::vector<PeerRun> prepare(const SpmmOperands& operands) = 0;
+  virtual std::vector<PeerRun> prepare(const SddmmOperands& operands) = 0;
 };
 
 /// A peer, or why it is not here.

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/text.hpp"
-#include "bench/harness/baselines.hpp"
 #include "bench/harness/comparison.hpp"
 #include "bench/harness/comparisons.hpp"
 #include "bench/harness/host_time.hpp"
@@ -38,27 +37,6 @@ TEST_CASE("a problem list with a word for N, no N or an N of 0 is refused with i
   CHECK(throws_naming([] { parse_problems("a.smtx 1\nb.smtx many\n"); }, "line 2"));
   CHECK(throws_naming([] { parse_problems("a.smtx\n"); }, "line 1"));
   CHECK(throws_naming([] { parse_problems("a.smtx 0\n"); }, "line 1"));
-}
-
-constexpr const char* csv =
-    "set_or_file,m,k,n,sparsity,row_cov,nnz,sputnik_f32_us,cusparse_f32_us,cusparse_alg,cublas_sgemm_us\n"
-    "a.smtx,512,256,64,0.5,0.1,131072,14.4,13.7,3,9.0\n"
-    "a.smtx,512,256,128,0.5,0.1,131072,-1,20.5,3,18.0\r\n";
-
-TEST_CASE("a baseline is found by file and sizes, and one that did not run is absent") {
-  const Baselines baselines = Baselines::parse(csv);
-  REQUIRE(baselines.find("a.smtx", 512, 256, 64));
-  CHECK(baselines.find("a.smtx", 512, 256, 64)->sputnik_us == 14.4);
-  CHECK(baselines.find("a.smtx", 512, 256, 128)->cublas_sgemm_us == 18.0);
-  CHECK_FALSE(baselines.find("a.smtx", 512, 256, 128)->sputnik_us);
-  CHECK_FALSE(baselines.find("a.smtx", 512, 256, 65));
-  CHECK_FALSE(baselines.find("a.smtx", 256, 512, 64));
-}
-
-TEST_CASE("baselines with a column missing, a short line or a word for a number are refused") {
-  CHECK(throws_naming([] { Baselines::parse("set_or_file,m,k,n\n"); }, "sputnik_f32_us"));
-  CHECK(throws_naming([] { Baselines::parse(std::string(csv) + "a.smtx,1\n"); }, "line 4"));
-  CHECK(throws_naming([] { Baselines::parse(std::string(csv) + "a.smtx,512,x,64,0.5,0.1,1,1,1,3,1\n"); }, "\"x\""));
 }
 
 TEST_CASE("ratios, shares and the worst problems are counted as named") {
@@ -96,6 +74,9 @@ TEST_CASE("a comparison counts in its group and in all, once") {
   CHECK(json["peer"]["groups"]["all"]["geomean"].get<double>() == doctest::Approx(4));
   CHECK(json["peer"]["groups"]["rn50"]["geomean"].get<double>() == doctest::Approx(8));
   CHECK(json["peer"]["worst"][0]["problem"] == "a");
+  CHECK(comparisons.with("peer").problems == 3);
+  CHECK(comparisons.with("peer", 4).problems == 2);
+  CHECK(comparisons.with("nobody").problems == 0);
   CHECK(comparisons.table().find("| peer | transformer | 1 | 2.000x |") != std::string::npos);
 }
 

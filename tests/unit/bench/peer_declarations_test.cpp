@@ -52,16 +52,27 @@ TEST_CASE("the declarations of the peers agree with the toolkit's headers") {
   CHECK(same_value(cusparse::Status::success, CUSPARSE_STATUS_SUCCESS));
   CHECK(same_value(cusparse::Status::not_supported, CUSPARSE_STATUS_NOT_SUPPORTED));
   CHECK(same_value(cusparse::Operation::non_transpose, CUSPARSE_OPERATION_NON_TRANSPOSE));
+  CHECK(same_value(cusparse::Operation::transpose, CUSPARSE_OPERATION_TRANSPOSE));
   CHECK(same_value(cusparse::IndexWidth::i32, CUSPARSE_INDEX_32I));
   CHECK(same_value(cusparse::IndexBase::zero, CUSPARSE_INDEX_BASE_ZERO));
   CHECK(same_value(cusparse::Order::row, CUSPARSE_ORDER_ROW));
   CHECK(same_value(cusparse::DataType::f32, CUDA_R_32F));
+  CHECK(same_value(cusparse::DataType::f16, CUDA_R_16F));
+  CHECK(same_value(cusparse::DataType::bf16, CUDA_R_16BF));
+  CHECK(same_value(cusparse::SddmmAlgorithm::automatic, CUSPARSE_SDDMM_ALG_DEFAULT));
   CHECK(same_value(cusparse::SpmmAlgorithm::csr_alg1, CUSPARSE_SPMM_CSR_ALG1));
   CHECK(same_value(cusparse::SpmmAlgorithm::csr_alg2, CUSPARSE_SPMM_CSR_ALG2));
   CHECK(same_value(cusparse::SpmmAlgorithm::csr_alg3, CUSPARSE_SPMM_CSR_ALG3));
   CHECK(same_value(cublas::Status::success, CUBLAS_STATUS_SUCCESS));
   CHECK(same_value(cublas::Operation::none, CUBLAS_OP_N));
-  CHECK(same_value(cublas::MathMode::pedantic, CUBLAS_PEDANTIC_MATH));
+  CHECK(same_value(cublas::Operation::transpose, CUBLAS_OP_T));
+  CHECK(same_value(cublas::DataType::f32, CUDA_R_32F));
+  CHECK(same_value(cublas::DataType::f16, CUDA_R_16F));
+  CHECK(same_value(cublas::DataType::bf16, CUDA_R_16BF));
+  CHECK(same_value(cublas::ComputeType::f32, CUBLAS_COMPUTE_32F));
+  CHECK(same_value(cublas::ComputeType::f32_pedantic, CUBLAS_COMPUTE_32F_PEDANTIC));
+  CHECK(same_value(cublas::ComputeType::f32_fast_tf32, CUBLAS_COMPUTE_32F_FAST_TF32));
+  CHECK(same_value(cublas::Algorithm::automatic, CUBLAS_GEMM_DEFAULT));
 }
 
 }  // namespace

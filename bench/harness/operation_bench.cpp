@@ -1,0 +1,194 @@
+#include "bench/harness/operation_bench.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "base/text.hpp"
+#include "bench/harness/progress.hpp"
+#include "context_state.hpp"
+#include "plan/plan_state.hpp"
+
+namespace vostok::bench {
+
+namespace {
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+/// Each matrix once, without its N.
+std::vector<Problem> without_sizes(std::vector<Problem> problems) {
+  std::set<std::string> seen;
+  std::erase_if(problems, [&](const Problem& problem) { return !seen.insert(problem.file).second; });
+  for (Problem& problem : problems) problem.n = 0;
+  return problems;
+}
+
+Json bounds_json(const Entry& entry) {
+  Json json = Json::object();
+  for (const auto& [name, us] : entry.bounds_us) json[name] = number(us);
+  return json;
+}
+
+}  // namespace
+
+OperationBench::OperationBench(OperationFacts facts, const ComparisonOptions& options)
+    : facts_(std::move(facts)),
+      options_(options),
+      baselines_(options.baselines.empty() ? Baselines() : Baselines::read(options.baselines, facts_.baseline_columns)),
+      problems_(list_problems()),
+      context_(open_context(options)),
+      current_(options.device, context_.device().gpu),
+      device_(context_.state()->session->device()),
+      record_(facts_.name, options, context_) {
+  Json problem = {{"element", name(options.element)}};
+  problem.update(facts_.problem);
+  record_.set("problem", std::move(problem));
+  print_device(context_.device());
+  if (!options.no_peers) peers_ = find_peers(device_);
+  note_peers();
+}
+
+std::vector<Problem> OperationBench::list_problems() const {
+  std::vector<Problem> problems =
+      options_.synthetic ? select(baselines_.generated(), options_.selection, options_.baselines.string()) : read_problems(options_);
+  return facts_.has_size ? problems : without_sizes(std::move(problems));
+}
+
+void OperationBench::note_peers() {
+  Json list = Json::array();
+  for (const PeerFinding& finding : peers_) {
+    list.push_back(finding.peer ? Json{{"name", finding.name}, {"version", finding.peer->version()}}
+                                : Json{{"name", finding.name}, {"absent", finding.absent}});
+    print(fmt::format("{} {}\n", finding.name, finding.peer ? finding.peer->version() : "absent: " + finding.absent));
+  }
+  record_.set("peers", std::move(list));
+}
+
+std::size_t OperationBench::run(const MakeEntry& make_entry) {
+  Progress progress(problems_.size(), options_.deadline_seconds);
+  std::size_t done = 0;
+  for (const Problem& problem : problems_) {
+    if (progress.out_of_time()) break;
+    progress.start(label(problem));
+    run_guarded(problem, make_entry);
+    record_.set("summary", comparisons_.to_json());
+    record_.set("targets", targets_json(facts_.targets, comparisons_));
+    record_.set("drift", drift_json());
+    record_.write(++done == problems_.size());
+  }
+  summarise(problems_.size() - done);
+  return failures_ + problems_.size() - done;
+}
+
+void OperationBench::run_guarded(const Problem& problem, const MakeEntry& make_entry) {
+  try {
+    run_one(problem, make_entry);
+  } catch (const std::exception& error) {
+    ++failures_;
+    record_.add_row({{"file", problem.file}, {"n", problem.n}, {"failure", error.what()}});
+    print(fmt::format("{}: {}\n", label(problem), error.what()));
+  }
+}
+
+void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry) {
+  const Entry entry = make_entry(problem);
+  if (entry.plan.state()->choices.empty()) {
+    record_.add_row({{"file", problem.file}, {"n", problem.n}, {"skipped", "there is nothing to compute"}});
+    print(fmt::format("{}: there is nothing to compute\n", label(problem)));
+    return;
+  }
+  std::vector<PeerRun> runs = {{.variant = entry.plan.family(), .enqueue = entry.execute}};
+  runs.insert(runs.end(), entry.peers.begin(), entry.peers.end());
+  const std::vector<Measured> measured = hold_contest(device_, *entry.operands, runs, options_.rounds);
+  const Baseline baseline = baselines_.find(problem, entry.statistics.rows, entry.statistics.cols);
+  const std::vector<Rival> rivals = find_rivals(measured, baseline);
+  if (measured.front().counts()) compare(problem, measured.front(), rivals, baseline);
+  else ++failures_;
+  add_row(problem, entry, measured, baseline);
+  print_row(problem, entry, measured.front(), rivals);
+}
+
+void OperationBench::compare(const Problem& problem, const Measured& ours, const std::vector<Rival>& rivals, const Baseline& baseline) {
+  const Timing& timing = *ours.timed.timing;
+  for (const Rival& rival : rivals) {
+    comparisons_.add(rival.name, group(problem),
+                     {.label = label(problem),
+                      .ours_us = timing.median_us,
+                      .ours_spread_us = timing.spread_us,
+                      .other_us = rival.us,
+                      .other_spread_us = rival.spread_us});
+    const auto elsewhere = baseline.find(rival.name);
+    if (elsewhere != baseline.end()) drift_[rival.name].push_back(rival.us / elsewhere->second);
+  }
+}
+
+void OperationBench::add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline) {
+  const TopologyStatistics& statistics = entry.statistics;
+  const Explanation explanation = entry.plan.explain();
+  Json ours = measured_json(measured.front());
+  ours["family"] = explanation.family;
+  ours["config"] = explanation.config;
+  ours["provenance"] = name(explanation.provenance);
+  ours["note"] = explanation.note;
+  ours["speedup_over_default"] = number(explanation.speedup_over_default);
+  ours["gflops"] = measured.front().counts() ? number(entry.operands->flops() / measured.front().timed.timing->median_us / 1000) : Json(nullptr);
+  ours["plan_ms"] = number(entry.plan_ms);
+  ours["kernels_compiled"] = entry.kernels_compiled;
+  for (const plan::Choice& choice : entry.plan.state()->choices)
+    for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
+
+  Json peers = Json::array();
+  for (std::size_t i = 1; i < measured.size(); ++i) {
+    Json peer = {{"name", measured[i].peer}, {"variant", measured[i].variant}};
+    peer.update(measured_json(measured[i]));
+    peers.push_back(std::move(peer));
+  }
+  record_.add_row({{"file", problem.file},
+                   {"n", problem.n},
+                   {"m", statistics.rows},
+                   {"k", statistics.cols},
+                   {"nonzeros", statistics.nonzeros},
+                   {"sparsity", number(statistics.sparsity())},
+                   {"row_variation", number(statistics.row_variation)},
+                   {"longest_row", statistics.longest_row},
+                   {"clocks", clocks_json(device_.clocks())},
+                   {"ours", std::move(ours)},
+                   {"peers", std::move(peers)},
+                   {"baseline", baseline},
+                   {"bounds_us", bounds_json(entry)}});
+}
+
+void OperationBench::print_row(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) const {
+  const TopologyStatistics& statistics = entry.statistics;
+  std::string line =
+      fmt::format("{:>6} {:>11} {:>5.1f}% ", problem.n, fmt::format("{}x{}", statistics.rows, statistics.cols), 100 * statistics.sparsity());
+  if (!ours.timed.timing) {
+    print(fmt::format("{}not timed: {}  {}\n", line, ours.timed.failure, problem.file));
+    return;
+  }
+  const double ours_us = ours.timed.timing->median_us;
+  line += fmt::format("ours {:.2f} +- {:.2f} us, error {:.1e}", ours_us, ours.timed.timing->spread_us, ours.check.error);
+  for (const Rival& rival : rivals) line += fmt::format(" | {} {:.2f} ({:.2f}x)", rival.name, rival.us, rival.us / ours_us);
+  for (const auto& [bound, us] : entry.bounds_us) line += fmt::format(" | {} {:.2f} ({:.2f} of it)", bound, us, us / ours_us);
+  print(fmt::format("{} | {}{}\n", line, problem.file, ours.check.wrong.empty() ? "" : " | WRONG: " + ours.check.wrong));
+  std::fflush(stdout);
+}
+
+/// How far this machine's peers are from the baselines': near 1, the baselines compare with what is measured here.
+Json OperationBench::drift_json() const {
+  Json json = Json::object();
+  for (const auto& [peer, ratios] : drift_) json[peer] = {{"problems", ratios.size()}, {"here_over_baseline", number(geometric_mean(ratios))}};
+  return json;
+}
+
+void OperationBench::summarise(std::size_t not_reached) const {
+  print(comparisons_.table());
+  for (const auto& [peer, ratios] : drift_)
+    print(fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer, geometric_mean(ratios), ratios.size()));
+  print(targets_text(facts_.targets, comparisons_));
+  if (not_reached > 0) print(fmt::format("\n{} problems were not reached before the deadline\n", not_reached));
+  if (failures_ > 0) print(fmt::format("\n{} problems failed or were wrong\n", failures_));
+}
+
+}  // namespace vostok::bench

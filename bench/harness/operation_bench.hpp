@@ -1,0 +1,67 @@
+// A benchmark of one operation: every listed problem planned, verified and timed beside others, with tables and a JSON file.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/harness/baselines.hpp"
+#include "bench/harness/comparisons.hpp"
+#include "bench/harness/current_context.hpp"
+#include "bench/harness/entry.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/rivals.hpp"
+#include "bench/harness/run_record.hpp"
+#include "bench/harness/targets.hpp"
+
+namespace vostok::bench {
+
+/// What differs from operation to operation, but for making entries.
+struct OperationFacts {
+  const char* name;  ///< "spmm": of the program and in its record
+  BaselineColumns baseline_columns;
+  std::vector<Target> targets = {};
+  Json problem = Json::object();  ///< what all problems have in common, beside the element type
+  bool has_size = true;           ///< false: a listed matrix is one problem, whatever its N
+};
+
+class OperationBench {
+ public:
+  using MakeEntry = std::function<Entry(const Problem&)>;
+
+  OperationBench(OperationFacts facts, const ComparisonOptions& options);
+
+  /// Plans and compares every problem. The number of those that failed, were wrong or were not reached.
+  std::size_t run(const MakeEntry& make_entry);
+
+  const Context& context() const { return context_; }
+  device::Device& device() const { return device_; }
+  const std::vector<PeerFinding>& peers() const { return peers_; }
+
+ private:
+  void note_peers();
+  std::vector<Problem> list_problems() const;
+  void run_guarded(const Problem& problem, const MakeEntry& make_entry);
+  void run_one(const Problem& problem, const MakeEntry& make_entry);
+  void compare(const Problem& problem, const Measured& ours, const std::vector<Rival>& rivals, const Baseline& baseline);
+  void add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline);
+  void print_row(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) const;
+  void summarise(std::size_t not_reached) const;
+  Json drift_json() const;
+
+  OperationFacts facts_;
+  ComparisonOptions options_;
+  Baselines baselines_;
+  std::vector<Problem> problems_;
+  Context context_;
+  CurrentContext current_;
+  device::Device& device_;
+  RunRecord record_;
+  std::vector<PeerFinding> peers_;
+  Comparisons comparisons_;
+  std::map<std::string, std::vector<double>> drift_;  ///< by peer: here over baseline
+  std::size_t failures_ = 0;
+};
+
+}  // namespace vostok::bench

@@ -1,0 +1,73 @@
+#include "bench/peers/cusparse_spmm.hpp"
+
+#include <utility>
+
+namespace vostok::bench::cusparse {
+
+namespace {
+
+constexpr float one = 1.0F;
+constexpr float zero = 0.0F;
+
+/// The descriptors and the scratch memory of one algorithm. An algorithm's preprocessing belongs to its own descriptor.
+class Product {
+ public:
+  Product(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands, SpmmAlgorithm algorithm)
+      : api_(api),
+        handle_(handle),
+        algorithm_(algorithm),
+        operation_(operands.transposed ? Operation::transpose : Operation::non_transpose),
+        sparse_(describe_sparse(api, operands.matrix, operands.values, operands.element)),
+        dense_(describe_dense(api, inner(operands), operands.n, operands.dense, operands.element)),
+        output_(describe_dense(api, outer(operands), operands.n, operands.output, operands.element)) {
+    std::size_t scratch_bytes = 0;
+    check(api_, api_.cusparseSpMM_bufferSize.name, call(api_.cusparseSpMM_bufferSize, &scratch_bytes));
+    scratch_ = make_scratch(device, scratch_bytes);
+    require(api_, api_.cusparseSetStream, handle_, device.own_stream());
+    // Not every algorithm has something to prepare in every version.
+    const Status prepared = call(api_.cusparseSpMM_preprocess, scratch_.data());
+    if (prepared != Status::not_supported) check(api_, api_.cusparseSpMM_preprocess.name, prepared);
+    device.synchronize(device.own_stream());
+  }
+
+  void enqueue(Stream stream) const {
+    require(api_, api_.cusparseSetStream, handle_, stream);
+    check(api_, api_.cusparseSpMM.name, call(api_.cusparseSpMM, scratch_.data()));
+  }
+
+ private:
+  static std::int64_t inner(const SpmmOperands& operands) { return operands.transposed ? operands.matrix.host->rows : operands.matrix.host->cols; }
+  static std::int64_t outer(const SpmmOperands& operands) { return operands.transposed ? operands.matrix.host->cols : operands.matrix.host->rows; }
+
+  template <class Function, class Last>
+  Status call(const Function& function, Last last) const {
+    return function(handle_, operation_, Operation::non_transpose, &one, sparse_.get(), dense_.get(), &zero, output_.get(), DataType::f32, algorithm_,
+                    last);
+  }
+
+  const Api& api_;
+  Handle handle_;
+  SpmmAlgorithm algorithm_;
+  Operation operation_;
+  Descriptor sparse_;
+  Descriptor dense_;
+  Descriptor output_;
+  device::Buffer scratch_;
+};
+
+}  // namespace
+
+std::vector<PeerRun> prepare_spmm(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands) {
+  constexpr std::pair<const char*, SpmmAlgorithm> algorithms[] = {
+      {"csr_alg1", SpmmAlgorithm::csr_alg1}, {"csr_alg2", SpmmAlgorithm::csr_alg2}, {"csr_alg3", SpmmAlgorithm::csr_alg3}};
+  std::vector<PeerRun> runs;
+  for (const auto& [variant, algorithm] : algorithms) {
+    runs.push_back(prepare_run("cusparse", variant, [&, chosen = algorithm] {
+      auto product = std::make_shared<const Product>(device, api, handle, operands, chosen);
+      return [product](Stream stream) { product->enqueue(stream); };
+    }));
+  }
+  return runs;
+}
+
+}  // namespace vostok::bench::cusparse
