@@ -35,8 +35,9 @@ struct Shape {
 
 constexpr std::int64_t offset_bytes = 256;
 
+/// `grid` replaces the launch's own where it has blocks.
 template <class Bits>
-void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape) {
+void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, device::Dim3 grid = {0, 0, 0}) {
   INFO(on.name, ": ", shape.rows, " x ", shape.columns, ", leading ", shape.source_leading, " and ", shape.destination_leading, ", batch ",
        shape.batch, ", ", name(element));
   ops::Launch launch = ops::transpose_launch<Call>(element, [shape](const Call& call) {
@@ -66,7 +67,10 @@ void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape) {
   on.device->copy_to_device(workspace.data(), all.data(), workspace.bytes());
 
   const Call call{.operand = operand.data(), .workspace = workspace.data(), .n = shape.rows};
-  launch.enqueue(*on.device, on.device->own_stream(), &call);
+  DenseTransposeArgs args{};
+  device::LaunchShape bound = launch.bind(&call, &args);
+  if (grid.x > 0) bound.grid = grid;
+  on.device->launch(on.device->own_stream(), *launch.kernel(), bound, &args, sizeof args);
   on.device->synchronize(on.device->own_stream());
 
   std::vector<unsigned char> expected(static_cast<std::size_t>(workspace.bytes()), 0xa5);
@@ -92,10 +96,17 @@ TEST_CASE("a transposed matrix holds every element once and nothing else is writ
     }
 }
 
-TEST_CASE("a batch past 65535 matrices lies on the grid's third dimension, and a matrix without elements launches nothing") {
-  const NamedDevice& on = kernel_devices().front();
-  if (!thread_sanitized) check_transpose<std::uint16_t>(on, Dtype::f16, {.rows = 1, .columns = 2, .batch = 65537});
+TEST_CASE("grids of any shape that hold the batch transpose all of it: matrices on y and z, fewer blocks than tiles on x") {
+  for (const NamedDevice& on : kernel_devices())
+    for (const device::Dim3 grid : {device::Dim3{9, 2, 2}, device::Dim3{1, 3, 1}, device::Dim3{4, 1, 3}})
+      check_transpose<std::uint16_t>(on, Dtype::f16, {.rows = 130, .columns = 70, .batch = 3}, grid);
+}
+
+TEST_CASE("a transposition's grid stays within the limits, and a matrix without elements launches nothing") {
   DenseTransposeArgs args{};
+  const device::Dim3 batch = ops::dense_transpose::bind({.rows = 4, .columns = 5, .batch = 65537}, 32, args);
+  CHECK(batch.y == 65535);
+  CHECK(batch.z == 2);
   CHECK(ops::dense_transpose::bind({.rows = 0, .columns = 5}, 32, args).x == 0);
   CHECK(ops::dense_transpose::bind({.rows = 5, .columns = 0}, 32, args).x == 0);
   CHECK(ops::dense_transpose::bind({.rows = std::int64_t{1} << 30, .columns = std::int64_t{1} << 30}, 32, args).x == 0x7fffffffU);
