@@ -19,7 +19,5 @@ SweepQueries softmax_backward_queries();
 SweepQueries depthwise_queries();
 SweepQueries bias_activation_queries();
 SweepQueries im2col_queries();
-SweepQueries softmax_queries();
-SweepQueries softmax_backward_queries();
 
 }  // namespace vostok::test

@@ -36,8 +36,6 @@ const std::map<std::string_view, test::SweepQueries (*)()> queries_of = {
     {"depthwise", test::depthwise_queries},
     {"bias_activation", test::bias_activation_queries},
     {"im2col", test::im2col_queries},
-    {"softmax", test::softmax_queries},
-    {"softmax_backward", test::softmax_backward_queries},
 };
 
 /// One kernel for one architecture, and whether a default config needs it.
