@@ -81,13 +81,15 @@ SddmmCase::Operand SddmmCase::make_values(Dtype type, std::int64_t count, std::u
 
 SddmmCase::Operand SddmmCase::make_dense(const ops::StoredMatrix& stored, std::uint64_t seed) const {
   const std::int64_t count = stored.extent() == 0 ? 0 : (query_->problem.batch - 1) * stored.stride + stored.extent();
-  std::vector<float> values(static_cast<std::size_t>(count));
-  fill_uniform(values.data(), count, seed);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t within = i % stored.stride;
-    if (within >= stored.extent() || within % stored.leading >= stored.length)
-      values[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
-  }
+  std::vector<float> random(static_cast<std::size_t>(count));
+  fill_uniform(random.data(), count, seed);
+  // Line by line: the matrices of a batch may lie side by side.
+  std::vector<float> values(random.size(), std::numeric_limits<float>::quiet_NaN());
+  for (std::int64_t b = 0; b < query_->problem.batch; ++b)
+    for (std::int64_t line = 0; line < stored.lines; ++line) {
+      const std::int64_t first = b * stored.stride + line * stored.leading;
+      std::copy_n(random.begin() + first, stored.length, values.begin() + first);
+    }
   return upload(query_->problem.element, std::move(values));
 }
 

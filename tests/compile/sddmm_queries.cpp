@@ -7,6 +7,7 @@ SweepQueries sddmm_queries() {
   const TopologyStatistics usual{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 200, .mean_row = 195};
   TopologyStatistics wide = usual;
   wide.cols = 1 << 20;
+  const TopologyStatistics few{.rows = 64, .cols = 64, .nonzeros = 81, .longest_row = 9, .mean_row = 1.3};
   SweepQueries list;
   const auto add = [&](const Sddmm& problem, const TopologyStatistics& statistics) {
     list.push_back(ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr));
@@ -17,6 +18,8 @@ SweepQueries sddmm_queries() {
   add({.n = 128, .element = Dtype::bf16, .output = Dtype::f32, .scale = Scale::device, .multiply = true, .accumulate = true}, wide);
   add({.n = 33, .element = Dtype::f16, .alignment_bytes = 2}, usual);
   add({.n = 1, .lhs_layout = Layout::column_major, .rhs_layout = Layout::column_major, .scale = Scale::host}, usual);
+  add({.n = 2048, .element = Dtype::bf16}, wide);
+  add({.n = 3136, .scale = Scale::host, .multiply = true, .accumulate = true}, few);  // n in parts
   return list;
 }
 

@@ -280,6 +280,26 @@ TEST_CASE("the same config gives the same bits in every thread order") {
   }
 }
 
+TEST_CASE("the heads of a batch may lie side by side in A and B, row-major and column-major") {
+  const sparse::Csr mask = uneven_mask(21, 34, seed);
+  std::size_t turn = 0;
+  for (const Layout layout : {Layout::row_major, Layout::column_major})
+    for (const std::int64_t n : {16, 5}) {
+      const bool row_major = layout == Layout::row_major;
+      const std::int64_t lhs = row_major ? n : mask.rows;
+      const std::int64_t rhs = row_major ? n : mask.cols;
+      const Sddmm problem{.n = n,
+                          .batch = 3,
+                          .lhs_layout = layout,
+                          .rhs_layout = layout,
+                          .lhs_leading = 3 * lhs,
+                          .rhs_leading = 3 * rhs + 1,
+                          .lhs_stride = lhs,
+                          .rhs_stride = rhs};
+      for (const NamedDevice* on : devices_for(turn++)) check_row_strips(*on, problem, mask, seed);
+    }
+}
+
 TEST_CASE("an SDDMM's batch past 65535 lies on the grid's third dimension") {
   if (thread_sanitized) {
     std::printf("large batch skipped: ThreadSanitizer takes minutes for it\n");
