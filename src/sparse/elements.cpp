@@ -1,6 +1,5 @@
 #include "sparse/elements.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,25 +9,24 @@ namespace vostok::sparse {
 namespace {
 
 std::uint16_t to_f16(float value) {
-  constexpr int mantissa_bits = 10;
-  constexpr int least_exponent = -14;
-  constexpr double overflow = 65520;  // halfway between the largest value and the next power of two
-  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  const double magnitude = std::fabs(static_cast<double>(value));
+  constexpr float overflow = 65520;  // halfway between the largest value and the next power of two
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000U;
+  const float size = std::fabs(value);
   if (std::isnan(value)) return 0x7fff;
-  if (magnitude >= overflow) return static_cast<std::uint16_t>(sign | 0x7c00);
-  const int exponent = magnitude == 0 ? least_exponent : std::max(std::ilogb(magnitude), least_exponent);
-  // A normal value has 1024 to 2048 units, whose leading one (or carry) moves the exponent up by itself.
-  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent)));
-  return static_cast<std::uint16_t>(sign | (((exponent - least_exponent) << mantissa_bits) + units));
+  if (size >= overflow) return static_cast<std::uint16_t>(sign | 0x7c00U);
+  if (size < 0x1p-14F) return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, 24))));
+  // A normal value: the exponent moves, and 13 bits are rounded off, ties to even.
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  return static_cast<std::uint16_t>(sign | (magnitude - 0x38000000U + 0xfffU + (magnitude >> 13 & 1U)) >> 13);
 }
 
 float from_f16(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int mantissa = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa != 0 ? std::bit_cast<float>(0x7fc00000U) : static_cast<float>(sign * HUGE_VAL);
-  return static_cast<float>(sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25)));
+  const std::uint32_t sign = (bits & 0x8000U) << 16;
+  const std::uint32_t magnitude = bits & 0x7fffU;
+  if (magnitude > 0x7c00U) return std::bit_cast<float>(0x7fc00000U);
+  if (magnitude == 0x7c00U) return std::bit_cast<float>(sign | 0x7f800000U);
+  return std::bit_cast<float>(sign | magnitude << 13) * 0x1p112F;  // the difference of the exponents' biases
 }
 
 /// A bf16 is the upper half of an f32.
