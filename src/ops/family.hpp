@@ -36,7 +36,8 @@ struct SizeRange {
 /// A problem with everything resolved, as the planner sees it. The operation's own query adds the problem.
 struct Query {
   std::string_view operation = {};     ///< "spmm": part of every key
-  std::string exact = {};              ///< canonical text of every problem field that is in the key
+  std::string exact = {};              ///< canonical text of every problem field that is in the exact part of cache keys
+  std::string identity = {};           ///< canonical text of every problem field: what this process remembers decisions by
   TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T where the problem transposes A. Empty where there is none
   SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
   IndexType index = IndexType::i32;    ///< never automatic

@@ -3,6 +3,7 @@
 //   template <FieldsOf<Sddmm> P, class Visit> constexpr void problem_fields(P& problem, Visit&& visit) { visit("n", problem.n, KeyRole{...}); ... }
 #pragma once
 
+#include <numeric>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -20,6 +21,7 @@ namespace vostok {
 /// How a problem field takes part in cache keys.
 struct KeyRole {
   const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
+  bool alignment_only = false;     ///< a stride that follows the number of nonzeros: in the exact part, only what it is a multiple of
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -52,22 +54,45 @@ constexpr bool lists_every_problem_field() {
   return listed == codegen::field_count<P>();
 }
 
-/// "batch=1 element=f32 ..." of every field that is in the key, sorted. Optional fields must have been filled in.
-template <class P>
-std::string exact_key(const P& resolved) {
+namespace detail {
+
+/// The power of two up to 16 that divides a stride; strides of 0 are packed.
+inline std::string alignment_text(std::int64_t stride) { return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16})); }
+
+/// The fields that `text(field, value, role)` gives a text for, sorted.
+template <class P, class Text>
+std::string sorted_fields(const P& problem, const Text& text) {
   FieldMap map;
-  problem_fields(resolved, [&](const char* field, const auto& value, KeyRole role) {
+  problem_fields(problem, [&](const char* field, const auto& value, KeyRole role) {
     using V = std::remove_cvref_t<decltype(value)>;
-    if (role.left_out != nullptr) return;
     if constexpr (requires { fields(value, [](const char*, const auto&) {}); }) {
       fields(value, [&](const char* inner, const auto& v) { map[std::string(field) + "." + inner] = codegen::value_text(v); });
     } else if constexpr (requires { value.value(); }) {
       map[field] = value ? codegen::value_text(*value) : "default";
     } else if constexpr (!std::is_same_v<V, std::vector<std::int64_t>>) {
-      map[field] = codegen::value_text(value);
+      if (auto written = text(value, role)) map[field] = *std::move(written);
     }
   });
   return to_text(map);
+}
+
+}  // namespace detail
+
+/// "batch=1 element=f32 ..." of every field that is in the exact part of cache keys. Optional fields must have been filled in.
+template <class P>
+std::string exact_key(const P& resolved) {
+  return detail::sorted_fields(resolved, [](const auto& value, KeyRole role) -> std::optional<std::string> {
+    if (role.left_out != nullptr) return std::nullopt;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>)
+      if (role.alignment_only) return detail::alignment_text(value);
+    return codegen::value_text(value);
+  });
+}
+
+/// The same of every field, in full: problems that differ in it may need different kernels.
+template <class P>
+std::string identity_of(const P& resolved) {
+  return detail::sorted_fields(resolved, [](const auto& value, KeyRole) -> std::optional<std::string> { return codegen::value_text(value); });
 }
 
 /// Throws invalid_argument for a value that no enumerator has; `object` is what cannot be planned ("SpMM").

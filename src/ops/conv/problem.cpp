@@ -48,6 +48,7 @@ std::shared_ptr<const QueryType> query_of(std::string_view operation, const P& p
   auto query = std::make_shared<QueryType>();
   query->operation = operation;
   query->exact = exact_key(problem);
+  query->identity = identity_of(problem);
   query->n = n;
   query->device = device;
   query->problem = problem;

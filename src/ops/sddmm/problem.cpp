@@ -76,6 +76,7 @@ std::shared_ptr<const SddmmQuery> make_query(const Sddmm& problem, const Topolog
   query->problem = resolve(problem, statistics);
   query->operation = "sddmm";
   query->exact = exact_key(query->problem);
+  query->identity = identity_of(query->problem);
   query->statistics = statistics;
   query->n = n;
   query->index = query->problem.index;

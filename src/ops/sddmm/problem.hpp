@@ -26,8 +26,8 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("rhs_leading", problem.rhs_leading, KeyRole{});
   visit("lhs_stride", problem.lhs_stride, KeyRole{});
   visit("rhs_stride", problem.rhs_stride, KeyRole{});
-  visit("output_stride", problem.output_stride, KeyRole{});
-  visit("multiplier_stride", problem.multiplier_stride, KeyRole{});
+  visit("output_stride", problem.output_stride, KeyRole{.alignment_only = true});
+  visit("multiplier_stride", problem.multiplier_stride, KeyRole{.alignment_only = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("math", problem.math, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});

@@ -38,6 +38,7 @@ template <class QueryType>
 void fill(QueryType& query, std::string_view operation, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device) {
   query.operation = operation;
   query.exact = exact_key(query.problem);
+  query.identity = identity_of(query.problem);
   query.statistics = statistics;
   query.n = n;
   query.device = device;

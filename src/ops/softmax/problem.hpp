@@ -15,8 +15,8 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("batch", problem.batch, KeyRole{});
   visit("element", problem.element, KeyRole{});
   visit("output", problem.output, KeyRole{});
-  visit("value_stride", problem.value_stride, KeyRole{});
-  visit("output_stride", problem.output_stride, KeyRole{});
+  visit("value_stride", problem.value_stride, KeyRole{.alignment_only = true});
+  visit("output_stride", problem.output_stride, KeyRole{.alignment_only = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
   visit("scale", problem.scale, KeyRole{});
@@ -28,9 +28,9 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("batch", problem.batch, KeyRole{});
   visit("element", problem.element, KeyRole{});
   visit("output", problem.output, KeyRole{});
-  visit("probability_stride", problem.probability_stride, KeyRole{});
-  visit("output_gradient_stride", problem.output_gradient_stride, KeyRole{});
-  visit("input_gradient_stride", problem.input_gradient_stride, KeyRole{});
+  visit("probability_stride", problem.probability_stride, KeyRole{.alignment_only = true});
+  visit("output_gradient_stride", problem.output_gradient_stride, KeyRole{.alignment_only = true});
+  visit("input_gradient_stride", problem.input_gradient_stride, KeyRole{.alignment_only = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
   visit("scale", problem.scale, KeyRole{});

@@ -77,6 +77,7 @@ std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyS
   query->problem = resolve(problem, statistics, n);
   query->operation = "spmm";
   query->exact = exact_key(query->problem);
+  query->identity = identity_of(query->problem);
   query->statistics = statistics;
   query->n = n;
   query->index = query->problem.index;

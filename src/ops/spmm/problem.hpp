@@ -28,7 +28,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("output_layout", problem.output_layout, KeyRole{});
   visit("dense_leading", problem.dense_leading, KeyRole{});
   visit("output_leading", problem.output_leading, KeyRole{});
-  visit("value_stride", problem.value_stride, KeyRole{});
+  visit("value_stride", problem.value_stride, KeyRole{.alignment_only = true});
   visit("dense_stride", problem.dense_stride, KeyRole{});
   visit("output_stride", problem.output_stride, KeyRole{});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
