@@ -6,4 +6,5 @@
 #include <vostok/error.hpp>
 #include <vostok/plan.hpp>
 #include <vostok/problem.hpp>
+#include <vostok/tools.hpp>
 #include <vostok/topology.hpp>
