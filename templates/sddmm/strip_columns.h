@@ -5,23 +5,14 @@
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
+#include "parts/unsigned.h"
 
 namespace vostok {
-
-/// Byte offsets into B; unsigned 32-bit ones reach 2^31 bytes and the elements of a row beyond.
-template <bool wide>
-struct RowOffset {
-  using Type = unsigned;
-};
-template <>
-struct RowOffset<true> {
-  using Type = unsigned long long;
-};
 
 /// The offsets of a block's strips. The last member spreads the strips of a warp over the banks.
 template <class F>
 struct StagedStrip {
-  alignas(16) typename RowOffset<F::traits.wide_offsets>::Type at[F::config.strip_entries];
+  alignas(16) typename UnsignedOf<F::traits.wide_offsets>::Type at[F::config.strip_entries];
   alignas(16) unsigned spread[4];
 };
 template <class F>
@@ -39,7 +30,8 @@ class StripColumns {
   static_assert(!shared || sizeof(StagedStrips<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
 
  public:
-  using Offset = typename RowOffset<F::traits.wide_offsets>::Type;
+  /// Bytes into B; unsigned 32-bit ones reach 2^31 bytes and the elements of a row beyond.
+  using Offset = typename UnsignedOf<F::traits.wide_offsets>::Type;
 
   /// Every lane of the warp comes here. Entries past the strip's end name its last row of B: one that may be read.
   __device__ StripColumns(const RowStripsArgs& args, const Strip& strip, unsigned strip_in_block, unsigned lane) : strip_(strip_in_block) {

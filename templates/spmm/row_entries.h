@@ -4,17 +4,9 @@
 #include "abi/row_tile.h"
 #include "parts/element.h"
 #include "parts/loads.h"
+#include "parts/unsigned.h"
 
 namespace vostok {
-
-template <bool wide>
-struct UnsignedOf {
-  using Type = unsigned;
-};
-template <>
-struct UnsignedOf<true> {
-  using Type = unsigned long long;
-};
 
 /// The place of an entry among the nonzeros.
 template <class F>

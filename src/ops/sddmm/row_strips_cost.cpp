@@ -4,28 +4,15 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/machine.hpp"
 #include "ops/sddmm/row_strips.hpp"
 
 namespace vostok::ops::row_strips {
 
 namespace {
 
-struct Machine {
-  double multiprocessors = 132;
-  double cycles_per_us = 1900;
-  double l2_bytes_per_us = 6e6;
-};
-
-Machine machine_of(const SddmmQuery& query) {
-  Machine machine;
-  if (query.device == nullptr || !query.device->info().gpu) return machine;
-  const DeviceInfo& info = query.device->info();
-  const Machine reference;
-  if (info.multiprocessors > 0) machine.multiprocessors = info.multiprocessors;
-  if (info.clock_mhz > 0) machine.cycles_per_us = info.clock_mhz;
-  machine.l2_bytes_per_us *= machine.multiprocessors / reference.multiprocessors * machine.cycles_per_us / reference.cycles_per_us;
-  return machine;
-}
+/// What L2 hands out in a microsecond.
+double l2_bytes_per_us(const Machine& machine) { return 6e6 * machine.speed(); }
 
 /// The share of loads of B's rows that miss L1: entries that name the same row meet there, among all that are resident or, in
 /// bands, among the strips of a block, which cover the same columns in as many rows.
@@ -39,13 +26,12 @@ double missed_share(const SddmmQuery& query, const RowStripsConfig& c) {
 }
 
 /// Microseconds in which the operands come from memory, where L2 does not hold them.
-double memory_us(const SddmmQuery& query) {
+double memory_us(const SddmmQuery& query, const Machine& machine) {
   constexpr double cached_bytes = 4e7;
-  constexpr double memory_bytes_per_us = 4.2e6;
   const TopologyStatistics& s = query.statistics;
   const auto rows = static_cast<double>(std::min(s.rows, s.nonzeros) + std::min(s.cols, s.nonzeros));
   const double bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * size_of(query.problem.element);
-  return bytes < cached_bytes ? 0 : bytes / memory_bytes_per_us;
+  return bytes < cached_bytes ? 0 : bytes / machine.memory_bytes_per_us;
 }
 
 }  // namespace
@@ -61,7 +47,7 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
 
   const double padded_n = steps * step_length(config);
   const double l1 = (nonzeros + strips) * padded_n * element_bytes / 128 / machine.multiprocessors / machine.cycles_per_us;
-  const double l2 = nonzeros * n * element_bytes * missed_share(query, config) / machine.l2_bytes_per_us;
+  const double l2 = nonzeros * n * element_bytes * missed_share(query, config) / l2_bytes_per_us(machine);
 
   constexpr double batch_us = 0.2;  // the latency of L2, and what waits before it
   constexpr double start_us = 0.8;  // strip, columns and A are one after the other
@@ -73,9 +59,10 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
 
   constexpr double launch_us = 1.5;
   constexpr double overlap_loss = 0.25;  // resources are never used perfectly beside one another
-  const double longest = std::max({l1, l2, latency, memory_us(query)});
-  const double parts = config.n_split > 1 ? launch_us + nonzeros * 4 * (config.n_split + 1) / machine.l2_bytes_per_us : 0;
-  return launch_us + longest + overlap_loss * (l1 + l2 + latency + memory_us(query) - longest) + parts;
+  const double memory = memory_us(query, machine);
+  const double longest = std::max({l1, l2, latency, memory});
+  const double parts = config.n_split > 1 ? launch_us + nonzeros * 4 * (config.n_split + 1) / l2_bytes_per_us(machine) : 0;
+  return launch_us + longest + overlap_loss * (l1 + l2 + latency + memory - longest) + parts;
 }
 
 }  // namespace vostok::ops::row_strips

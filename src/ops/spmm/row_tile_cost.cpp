@@ -4,30 +4,15 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/machine.hpp"
 #include "ops/spmm/row_tile.hpp"
 
 namespace vostok::ops::row_tile {
 
 namespace {
 
-struct Machine {
-  double multiprocessors = 132;
-  double cycles_per_us = 1900;
-  double l2_bytes_per_us = 18.3e6;
-  double memory_bytes_per_us = 4.2e6;
-};
-
-Machine machine_of(const SpmmQuery& query) {
-  Machine machine;
-  if (query.device == nullptr || !query.device->info().gpu) return machine;
-  const DeviceInfo& info = query.device->info();
-  const Machine fitted;
-  if (info.multiprocessors > 0) machine.multiprocessors = info.multiprocessors;
-  if (info.clock_mhz > 0) machine.cycles_per_us = info.clock_mhz;
-  machine.l2_bytes_per_us *= machine.multiprocessors / fitted.multiprocessors * machine.cycles_per_us / fitted.cycles_per_us;
-  if (info.peak_bandwidth_gb > 0) machine.memory_bytes_per_us = info.peak_bandwidth_gb * 1e3 * 0.9;
-  return machine;
-}
+/// What L2 hands out in a microsecond.
+double l2_bytes_per_us(const Machine& machine) { return 18.3e6 * machine.speed(); }
 
 /// Sizes as real numbers; nonzeros and m of the whole batch.
 struct Sizes {
@@ -75,7 +60,7 @@ double l2_us(const SpmmQuery& query, const Sizes& size, const RowTileConfig& c, 
   const double together = c.tile_rows * (1 + (c.min_blocks - 1) * 0.2);
   const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), together)) / (size.density * together);
   const double dense_bytes = size.nonzeros * size.n * size.element_bytes * scatter(query, size, c) * (0.05 + 0.95 * missed);
-  return (dense_bytes + size.nonzeros * entry_bytes(query, size, c) * column_tiles) / machine.l2_bytes_per_us;
+  return (dense_bytes + size.nonzeros * entry_bytes(query, size, c) * column_tiles) / l2_bytes_per_us(machine);
 }
 
 /// Microseconds of the launches before the product: each reads and writes what it prepares.
@@ -83,8 +68,8 @@ double preparation_us(const SpmmQuery& query, const Sizes& size, const RowTileCo
   constexpr double launch_us = 1.5;
   const double dense_bytes = static_cast<double>(query.statistics.cols * query.problem.batch) * size.n * size.element_bytes;
   double us = 0;
-  if (c.prepare_dense) us += launch_us + 2 * dense_bytes / machine.l2_bytes_per_us;
-  if (c.pack_values) us += launch_us + size.nonzeros * (4 + 32 + size.element_bytes) / machine.l2_bytes_per_us;
+  if (c.prepare_dense) us += launch_us + 2 * dense_bytes / l2_bytes_per_us(machine);
+  if (c.pack_values) us += launch_us + size.nonzeros * (4 + 32 + size.element_bytes) / l2_bytes_per_us(machine);
   return us;
 }
 
@@ -105,7 +90,7 @@ double output_us(const SpmmQuery& query, const Sizes& size, const Machine& machi
   const double dense_rows = std::min(static_cast<double>(query.statistics.cols * query.problem.batch), size.nonzeros);
   const double dense_bytes = dense_rows * size.n * size.element_bytes;
   constexpr double cached_bytes = 4e7;
-  if (output_bytes < cached_bytes) return output_bytes / machine.l2_bytes_per_us;
+  if (output_bytes < cached_bytes) return output_bytes / l2_bytes_per_us(machine);
   return (output_bytes + dense_bytes) / machine.memory_bytes_per_us;
 }
 
