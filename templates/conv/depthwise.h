@@ -124,8 +124,11 @@ class DepthwiseSums {
   float sums_[config.tile_height][config.tile_width] = {};
 };
 
+/// Blocks that share a multiprocessor at least: 512 threads. Without a number the compiler saves registers until it spills.
+constexpr int least_resident_blocks(const DepthwiseConfig& config) { return config.block_threads < 512 ? 512 / config.block_threads : 1; }
+
 template <class F>
-__global__ void __launch_bounds__(F::config.block_threads) depthwise_direct(const __grid_constant__ DepthwiseArgs args) {
+__global__ void __launch_bounds__(F::config.block_threads, least_resident_blocks(F::config)) depthwise_direct(const __grid_constant__ DepthwiseArgs args) {
   [[maybe_unused]] constexpr DepthwiseRules<F> rules;
   const auto tile = DepthwiseTile::of<F>(args, static_cast<unsigned long long>(blockIdx.x) * F::config.block_threads + threadIdx.x);
   if (tile.plane >= args.planes) return;

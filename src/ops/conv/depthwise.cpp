@@ -52,9 +52,9 @@ struct Rule {
   bool (*breaks)(const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig&);
 };
 
-/// Sums, weights and two rows of inputs of a thread.
+/// Sums, weights and three rows of inputs of a thread.
 int registers_needed(const DepthwiseTraits& t, const DepthwiseConfig& c) {
-  return c.tile_width * c.tile_height + t.kernel * t.kernel + 2 * row_vectors(t, c) * c.vector + 24;
+  return c.tile_width * c.tile_height + t.kernel * t.kernel + 3 * row_vectors(t, c) * c.vector + 24;
 }
 
 /// The first group is the kernel's own; the rest leaves out what cannot be fast.
@@ -77,7 +77,7 @@ constexpr std::array rules = {
          }},
     Rule{"sums, weights and inputs do not fit a thread's registers",
          [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) {
-           return registers_needed(t, c) > std::min(168, 64 * 1024 / c.block_threads);
+           return registers_needed(t, c) > std::min(128, 64 * 1024 / c.block_threads);
          }},
     Rule{"half of the tile or more would lie outside the output",
          [](const DepthwiseConvolution& p, const DepthwiseTraits&, const DepthwiseConfig& c) {
@@ -95,16 +95,17 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
  protected:
   std::optional<std::string> declines(const DepthwiseQuery&) const override { return std::nullopt; }
 
-  /// Tiles as wide as a vector of outputs and up to four rows high, smaller where they would be too few for the device.
+  /// Tiles as wide as a vector of outputs and up to four rows high, smaller where registers are few, or tiles for the device.
   DepthwiseConfig default_config(const DepthwiseQuery& query) const override {
     const DepthwiseConvolution& problem = query.problem;
     const DepthwiseTraits traits = traits_of(problem);
-    DepthwiseConfig config{.tile_width = 4, .tile_height = 4, .vector = 1, .block_threads = 128};
+    DepthwiseConfig config{.tile_width = 4, .tile_height = problem.kernel == 3 ? 4 : 2, .vector = 1, .block_threads = 128};
     while (config.tile_width > 1 && config.tile_width >= 2 * problem.output_width()) config.tile_width /= 2;
     while (config.tile_height > 1 && config.tile_height >= 2 * problem.output_height()) config.tile_height /= 2;
     constexpr std::int64_t wanted_threads = 132 * 1024;
     while (config.tile_height > 1 && tile_count(problem, config) < wanted_threads) config.tile_height /= 2;
     config.vector = vector_for(traits, config.tile_width);
+    while (config.vector > 1 && forbidden(query, config)) config.vector /= 2;
     return config;
   }
 
