@@ -75,6 +75,7 @@ void to_dense(const Topology& topology, const void* values, const DenseOutput& d
 PermutedTopology transpose(const Topology& topology, Stream stream) {
   TopologyState& state = *plan::checked_state("transpose topology", topology, stream);
   const ops::Queue queue = plan::queue_behind(*state.session(), stream);
+  state.note_use(queue.stream());
   const ops::TopologyPointers pointers = state.pointers({.index = IndexType::automatic, .transposed = true});
   const ops::CsrArrays arrays = transposed_arrays(state, pointers);
   ops::QueuedMemory positions = make_positions(queue, arrays.nonzeros);
@@ -85,6 +86,7 @@ PermutedTopology transpose(const Topology& topology, Stream stream) {
 PermutedTopology sort_columns(const Topology& topology, Stream stream) {
   TopologyState& state = *plan::checked_state("sort topology", topology, stream);
   const ops::Queue queue = plan::queue_behind(*state.session(), stream);
+  state.note_use(queue.stream());
   // The transpose lists its entries by column, and its transpose lists those by row: columns then ascend in every row.
   const ops::TopologyPointers pointers = state.pointers({.index = IndexType::automatic, .transposed = true});
   ops::CsrArrays sorted = state.arrays();

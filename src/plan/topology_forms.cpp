@@ -32,42 +32,41 @@ ops::CsrArrays TopologyForms::arrays() const {
           .nonzeros = statistics.nonzeros};
 }
 
-bool TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs) {
-  bool queued = derive_columns(queue, needs.index);
-  if (needs.row_order) queued = derive_row_order(queue) || queued;
-  if (needs.strip_entries > 0) queued = derive_strips(queue, needs.strip_entries) || queued;
-  return queued;
+void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
+  derive_columns(queue, needs.index, queued);
+  if (needs.row_order) derive_row_order(queue, queued);
+  if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
 }
 
-bool TopologyForms::derive_columns(const ops::Queue& queue, IndexType index) {
+void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {
   if (index == IndexType::u16 && stored_index() != IndexType::u16)
     fail(ErrorCode::unsupported, "cannot derive 16-bit indices of a topology: cols = {} is past 65536", statistics.cols);
-  if (index != IndexType::i32 || stored_index() == IndexType::i32 || wide_columns || statistics.nonzeros == 0) return false;
+  if (index != IndexType::i32 || stored_index() == IndexType::i32 || wide_columns || statistics.nonzeros == 0) return;
   ops::QueuedMemory columns(queue, statistics.nonzeros * std::int64_t{sizeof(std::int32_t)});
   ops::gather(queue, column_indices.data(), IntegerType::u16, nullptr, statistics.nonzeros, columns.data(), IntegerType::i32);
   wide_columns = std::move(columns);
-  return true;
+  queued = true;
 }
 
-bool TopologyForms::derive_row_order(const ops::Queue& queue) {
-  if (row_order || statistics.rows == 0) return false;
+void TopologyForms::derive_row_order(const ops::Queue& queue, bool& queued) {
+  if (row_order || statistics.rows == 0) return;
   if (!host_offsets.empty()) {
     row_order = upload(queue, sparse::row_order(host_offsets));
-    return false;
+    return;
   }
   ops::QueuedMemory order(queue, statistics.rows * std::int64_t{sizeof(std::int32_t)});
   ops::order_rows(queue, arrays(), statistics.longest_row, order.as<std::int32_t>());
   row_order = std::move(order);
-  return true;
+  queued = true;
 }
 
-bool TopologyForms::derive_strips(const ops::Queue& queue, int entries) {
+void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& queued) {
   if (wide_offsets) fail(ErrorCode::unsupported, "cannot cut rows into strips: {} nonzeros are past 2^31 - 1", statistics.nonzeros);
-  if (strip_tables.contains(entries)) return false;
+  if (strip_tables.contains(entries)) return;
   if (!host_offsets.empty()) {
     const std::vector<Strip> strips = sparse::strips(host_offsets, entries);
     strip_tables.emplace(entries, StripTable{.strips = upload(queue, strips), .count = static_cast<std::int64_t>(strips.size())});
-    return false;
+    return;
   }
   StripTable table{.strips = {}, .count = ops::strip_room(statistics, entries)};
   if (table.count > std::numeric_limits<std::int32_t>::max())
@@ -75,8 +74,9 @@ bool TopologyForms::derive_strips(const ops::Queue& queue, int entries) {
   if (table.count > 0) {
     table.strips = ops::QueuedMemory(queue, table.count * std::int64_t{sizeof(Strip)});
     ops::cut_strips(queue, arrays(), entries, table.strips.as<Strip>(), table.count);
+    queued = true;
   }
-  return strip_tables.emplace(entries, std::move(table)).first->second.count > 0;
+  strip_tables.emplace(entries, std::move(table));
 }
 
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {

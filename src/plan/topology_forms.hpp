@@ -45,9 +45,9 @@ struct TopologyForms {
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
 
-  /// Queues what is missing of `needs`; true where there was something. Errors: unsupported (a form with 32-bit numbers of more
-  /// than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns).
-  bool derive(const ops::Queue& queue, const ops::TopologyNeeds& needs);
+  /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Errors:
+  /// unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns).
+  void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
   std::int64_t bytes() const;
@@ -57,9 +57,9 @@ struct TopologyForms {
  private:
   template <class Self, class Visit>
   static void visit_memory(Self& self, Visit&& visit);
-  bool derive_columns(const ops::Queue& queue, IndexType index);
-  bool derive_row_order(const ops::Queue& queue);
-  bool derive_strips(const ops::Queue& queue, int entries);
+  void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);
+  void derive_row_order(const ops::Queue& queue, bool& queued);
+  void derive_strips(const ops::Queue& queue, int entries, bool& queued);
 };
 
 }  // namespace vostok::plan

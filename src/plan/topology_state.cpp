@@ -86,6 +86,7 @@ TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrVi
 }
 
 TopologyState::~TopologyState() {
+  if (unsettled_) used_.note(session_->device().own_stream());
   own_.release(*session_, used_);
   transposed_.release(*session_, used_);
 }
@@ -185,9 +186,9 @@ void TopologyState::require_transpose() {
   ops::QueuedMemory indices(queue(), nonzeros * size_of(ops::integer_type(transposed_.stored_index())));
   ops::QueuedMemory positions(queue(), nonzeros * std::int64_t{sizeof(std::int32_t)});
   ops::transpose(queue(), own_.arrays(), positions.as<std::int32_t>(), indices.data(), transposed_.stored_index());
-  queue().device().synchronize(queue().stream());
   transposed_.column_indices = std::move(indices);
   transposed_.value_positions = std::move(positions);
+  unsettled_ = true;
 }
 
 const TopologyStatistics& TopologyState::statistics(bool transposed) {
@@ -201,8 +202,10 @@ ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   const std::lock_guard lock(mutex_);
   if (needs.transposed) require_transpose();
   plan::TopologyForms& forms = needs.transposed ? transposed_ : own_;
+  forms.derive(queue(), needs, unsettled_);
   // Waiting for the last form built is what makes all of them ready for every stream.
-  if (forms.derive(queue(), needs)) queue().device().synchronize(queue().stream());
+  if (unsettled_) queue().device().synchronize(queue().stream());
+  unsettled_ = false;
   return forms.pointers(needs);
 }
 

@@ -58,6 +58,7 @@ struct TopologyState {
   mutable std::mutex mutex_;  ///< guards what is derived: of own_ all but its two arrays and statistics, of transposed_ everything
   plan::TopologyForms own_;
   plan::TopologyForms transposed_;
+  bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   plan::StreamSet used_;
 };
 
