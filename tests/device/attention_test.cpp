@@ -1,0 +1,209 @@
+// Attention's plans, forward and backward, through the public API on every device that is here.
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "device/devices.hpp"
+#include "device/kernel_devices.hpp"
+#include "tune/attention_case.hpp"
+
+using namespace vostok;
+using test::code_of;
+
+namespace {
+
+template <class Test>
+void on_every_device(Test&& body) {
+  for (const std::string& name : test::device_names()) {
+    CAPTURE(name);
+    body(test::memory_context(name));
+  }
+}
+
+/// Heads side by side within a token: [tokens, heads, size].
+SparseAttention interleaved(SparseAttention problem) {
+  const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
+  problem.query_leading = problem.key_leading = problem.batch * problem.n;
+  problem.value_leading = problem.output_leading = problem.batch * value_size;
+  problem.query_stride = problem.key_stride = problem.n;
+  problem.value_stride = problem.output_stride = value_size;
+  return problem;
+}
+
+/// Verifies one plan on operands of its own.
+tune::Check verify(const Context& context, const AttentionPlan& plan, const sparse::Csr& mask) {
+  tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 5, plan.saved_bytes());
+  const Workspace workspace = plan.make_workspace();
+  operands.set_workspace(workspace);
+  return operands.verify([&](Stream stream) { plan.execute(stream, operands.call()); });
+}
+
+/// The same of a gradient, behind the forward pass that saves what it reads.
+tune::Check verify(const Context& context, const AttentionPlan& forward, const AttentionBackwardPlan& backward, const sparse::Csr& mask) {
+  device::Device& device = test::device_of(context);
+  tune::AttentionBackwardCase operands(device, backward.problem(), mask, 6, forward.saved_bytes());
+  const Workspace forward_workspace = forward.make_workspace();
+  AttentionArguments call = operands.forward_call();
+  call.workspace = forward_workspace;
+  forward.execute(device.own_stream(), call);
+  device.synchronize(device.own_stream());
+  const Workspace workspace = backward.make_workspace();
+  operands.set_workspace(workspace);
+  return operands.verify([&](Stream stream) { backward.execute(stream, operands.call()); });
+}
+
+void check_both(const Context& context, const SparseAttention& problem, const sparse::Csr& mask) {
+  CAPTURE(name(problem.element));
+  CAPTURE(name(problem.saved));
+  const Topology topology = context.topology(mask.view());
+  const AttentionPlan forward = context.plan(problem, topology);
+  const tune::Check output = verify(context, forward, mask);
+  CAPTURE(output.error);
+  CAPTURE(output.tolerance);
+  CHECK_MESSAGE(output.wrong.empty(), output.wrong);
+  const AttentionBackwardPlan backward = context.plan(SparseAttentionBackward{.forward = problem}, topology);
+  const tune::Check gradients = verify(context, forward, backward, mask);
+  CAPTURE(gradients.error);
+  CAPTURE(gradients.tolerance);
+  CHECK_MESSAGE(gradients.wrong.empty(), gradients.wrong);
+}
+
+/// Some queries have no key, and some keys no query.
+sparse::Csr with_gaps(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+  const sparse::Csr source = sparse::uniform(rows, cols, 0.7, seed);
+  sparse::Csr mask{.rows = rows, .cols = cols};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t entry = source.row_offsets[row]; entry < source.row_offsets[row + 1]; ++entry)
+      if (row % 5 != 0 && source.column_indices[entry] % 7 != 0) mask.column_indices.push_back(source.column_indices[entry]);
+    mask.row_offsets.push_back(mask.nonzeros());
+  }
+  return mask;
+}
+
+}  // namespace
+
+TEST_CASE("attention in every type agrees with float64, forward and backward, whatever is saved") {
+  if (test::thread_sanitized) {
+    MESSAGE("skipped: its kernels take ThreadSanitizer many minutes; each is run there by its own family's test");
+    return;
+  }
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = with_gaps(37, 45, 1);
+    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f32, .saved = Saved::none}), mask);
+    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f16, .saved = Saved::probabilities}), mask);
+    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::bf16, .saved = Saved::row_statistics}), mask);
+    check_both(context, {.n = 9, .batch = 2, .element = Dtype::f32, .alignment_bytes = 4, .saved = Saved::probabilities}, mask);
+    check_both(context,
+               {.n = 9, .element = Dtype::f32, .query_leading = 13, .value_leading = 11, .alignment_bytes = 4, .saved = Saved::row_statistics}, mask);
+  });
+}
+
+TEST_CASE("masks without queries, keys or nonzeros give zeros, and one key its value") {
+  on_every_device([](const Context& context) {
+    sparse::Csr no_keys{.rows = 3, .cols = 4};
+    no_keys.row_offsets = {0, 0, 0, 0};
+    sparse::Csr no_queries{.rows = 0, .cols = 4};
+    for (const sparse::Csr& mask : {no_keys, no_queries, sparse::uniform(1, 1, 0, 1)})
+      for (const Saved saved : {Saved::none, Saved::probabilities}) check_both(context, {.n = 4, .batch = 2, .saved = saved}, mask);
+  });
+}
+
+TEST_CASE("attention rebinds to a mask with another number of nonzeros, decides and compiles nothing, and follows the new mask") {
+  on_every_device([](const Context& context) {
+    const SparseAttention problem{.n = 8, .batch = 2, .saved = Saved::probabilities};
+    const sparse::Csr second = sparse::uniform(64, 64, 0.79, 8);
+    const Topology first_topology = context.topology(sparse::uniform(64, 64, 0.8, 7).view());
+    const Topology second_topology = context.topology(second.view());
+    const AttentionPlan forward = context.plan(problem, first_topology);
+    const AttentionBackwardPlan backward = context.plan(SparseAttentionBackward{.forward = problem}, first_topology);
+    verify(context, forward, sparse::uniform(64, 64, 0.8, 7));
+
+    const Counters before = context.counters();
+    const AttentionPlan forward_again = forward.rebind(second_topology);
+    const Counters after = context.counters();
+    CHECK(after.kernels_compiled == before.kernels_compiled);
+    CHECK(after.tuning_misses == before.tuning_misses);
+    CHECK(forward_again.saved_bytes() > forward.saved_bytes());
+    const tune::Check output = verify(context, forward_again, second);
+    CHECK_MESSAGE(output.wrong.empty(), output.wrong);
+    const tune::Check gradients = verify(context, forward_again, backward.rebind(second_topology), second);
+    CHECK_MESSAGE(gradients.wrong.empty(), gradients.wrong);
+    CHECK(code_of([&] { forward.rebind(context.topology(sparse::uniform(65, 64, 0.8, 7).view())); }) == ErrorCode::invalid_argument);
+  });
+}
+
+TEST_CASE("attention tells the choice of each step, and what it saves") {
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = sparse::uniform(32, 24, 0.75, 2);
+    const Topology topology = context.topology(mask.view());
+    const auto plan_with = [&](Saved saved) {
+      return context.plan(SparseAttention{.n = 8, .batch = 2, .element = Dtype::f16, .saved = saved}, topology);
+    };
+    const AttentionPlan plan = plan_with(Saved::none);
+    const Explanation explanation = plan.explain();
+    REQUIRE(explanation.steps.size() == 3);
+    CHECK(explanation.steps[0].family == "row_strips");
+    CHECK(explanation.steps[1].family == "row_softmax");
+    CHECK(explanation.steps[2].family == "row_tile");
+    for (const Explanation& step : explanation.steps) CHECK(explanation.text().find(step.family + " " + to_text(step.config)) != std::string::npos);
+    CHECK(plan.family() == "row_tile");
+    CHECK(plan.saved_bytes() == 0);
+    CHECK(plan_with(Saved::row_statistics).saved_bytes() == 2 * 32 * 4);
+    CHECK(plan_with(Saved::probabilities).saved_bytes() >= 2 * mask.nonzeros() * 2);
+
+    const auto backward_steps = [&](Saved saved) {
+      const SparseAttentionBackward problem{.forward = {.n = 8, .saved = saved}};
+      return context.plan(problem, topology).explain().steps.size();
+    };
+    CHECK(backward_steps(Saved::none) == 7);
+    CHECK(backward_steps(Saved::probabilities) == 5);
+  });
+}
+
+TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved memory by name") {
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = sparse::uniform(16, 16, 0.5, 3);
+    const AttentionPlan plan = context.plan(SparseAttention{.n = 8, .saved = Saved::row_statistics}, context.topology(mask.view()));
+    const tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 4, plan.saved_bytes());
+    const Workspace workspace = plan.make_workspace();
+    REQUIRE(workspace.bytes() > 0);
+    AttentionArguments good = operands.call();
+    good.workspace = workspace;
+    plan.execute(nullptr, good);
+    test::device_of(context).synchronize(nullptr);
+
+    const auto refuse = [&](const auto& spoil, ErrorCode code, const char* part) {
+      AttentionArguments bad = good;
+      spoil(bad);
+      std::string message;
+      CHECK(code_of([&] { plan.execute(nullptr, bad); }, &message) == code);
+      CAPTURE(message);
+      CHECK(message.find(part) != std::string::npos);
+    };
+    refuse([](AttentionArguments& a) { a.workspace = nullptr; }, ErrorCode::invalid_argument, ".workspace is null");
+    refuse([](AttentionArguments& a) { a.workspace = static_cast<char*>(a.workspace) + 16; }, ErrorCode::misaligned_pointer, "256");
+    refuse([](AttentionArguments& a) { a.saved = nullptr; }, ErrorCode::invalid_argument, ".saved is null");
+    refuse([](AttentionArguments& a) { a.key = nullptr; }, ErrorCode::invalid_argument, ".key is null");
+    refuse([](AttentionArguments& a) { a.query = static_cast<const float*>(a.query) + 1; }, ErrorCode::misaligned_pointer, ".query");
+    CHECK(code_of([] { AttentionPlan().execute(nullptr, {}); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([] { AttentionPlan().saved_bytes(); }) == ErrorCode::invalid_argument);
+  });
+}
+
+TEST_CASE("attention's problem is refused by field and value where it makes no sense") {
+  const Context context = test::memory_context("emulator");
+  const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
+  const auto refuse = [&](const SparseAttention& problem, const char* part) {
+    std::string message;
+    CHECK(code_of([&] { context.plan(problem, topology); }, &message) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { context.plan(SparseAttentionBackward{.forward = problem}, topology); }) == ErrorCode::invalid_argument);
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  refuse({.n = 0}, "n = 0");
+  refuse({.n = 8, .value_size = -1}, "value_size = -1");
+  refuse({.n = 8, .batch = 0}, "batch = 0");
+  refuse({.n = 8, .query_leading = 7}, "query_leading = 7");
+  refuse({.n = 8, .batch = 2, .value_stride = 7}, "value_stride = 7");
+  refuse({.n = 8, .alignment_bytes = 2}, "alignment_bytes = 2");
+}
