@@ -12,6 +12,7 @@
 #include "bench/harness/run_record.hpp"
 #include "bench/harness/side_by_side.hpp"
 #include "bench/harness/techniques.hpp"
+#include "cli/enum_option.hpp"
 #include "context_state.hpp"
 #include "ops/spmm/problem.hpp"
 #include "plan/plan_state.hpp"
@@ -22,6 +23,12 @@
 
 namespace vostok::bench {
 namespace {
+
+struct AblationOptions : ListOptions {
+  Dtype element = Dtype::f32;
+  bool transposed = false;
+  Layout dense_layout = Layout::row_major;
+};
 
 constexpr const char* everything = "all";
 
@@ -53,13 +60,15 @@ struct Variation {
 
 class Ablation {
  public:
-  explicit Ablation(const ListOptions& options)
+  explicit Ablation(const AblationOptions& options)
       : options_(options),
         problems_(read_problems(options)),
         context_(open_context(options)),
         session_(context_.state()->session),
         record_("ablation", options, context_),
         effects_(row_tile_techniques().size()) {
+    record_.set("problem",
+                {{"element", name(options.element)}, {"sparse_transposed", options.transposed}, {"dense_layout", name(options.dense_layout)}});
     print_device(context_.device());
   }
 
@@ -93,8 +102,9 @@ class Ablation {
 
   void run_one(const Problem& problem) {
     const Topology topology = context_.topology(sparse::read(options_.data / problem.file).view());
+    const Spmm spmm{.n = problem.n, .element = options_.element, .sparse_transposed = options_.transposed, .dense_layout = options_.dense_layout};
     const SpmmPlan plan =
-        context_.plan(Spmm{.n = problem.n}, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed});
+        context_.plan(spmm, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed});
     if (plan.family() != "row_tile") fail(ErrorCode::unsupported, "cannot ablate: the plan is of the family \"{}\"", plan.family());
     const plan::Choice& choice = plan.state()->choices.back();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
@@ -238,7 +248,7 @@ class Ablation {
 
   static constexpr const char* unused = "the config does not use it";
 
-  ListOptions options_;
+  AblationOptions options_;
   std::vector<Problem> problems_;
   Context context_;
   std::shared_ptr<plan::Session> session_;
@@ -252,9 +262,12 @@ class Ablation {
 
 int main(int argc, char** argv) {
   using namespace vostok::bench;
-  ListOptions options;
+  AblationOptions options;
   CLI::App app("Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the default config.",
                "bench_ablation");
   add_options(app, options);
+  vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
+  app.add_flag("--transpose", options.transposed, "Compute A^T B");
+  vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B: row_major or column_major");
   return run_program(app, argc, argv, options, [&] { return Ablation(options).run() == 0 ? 0 : 1; });
 }

@@ -51,16 +51,27 @@ class StopWatch {
   std::chrono::steady_clock::time_point lap_ = std::chrono::steady_clock::now();
 };
 
+/// All with as many nonzeros. A few are enough: nothing remembers a mask by what it holds.
+std::vector<sparse::Csr> draw_masks(const TrainingOptions& options) {
+  constexpr int most = 20;
+  std::vector<sparse::Csr> masks;
+  for (int i = 0; i <= std::min(options.masks, most); ++i)
+    masks.push_back(sparse::uniform(options.rows, options.cols, options.sparsity, options.seed + static_cast<std::uint64_t>(i), row_variation));
+  return masks;
+}
+
 /// A sparse layer whose mask is replaced again and again.
 class Layer {
  public:
-  Layer(Context context, const TrainingOptions& options)
+  Layer(Context context, const TrainingOptions& options, const std::vector<sparse::Csr>& masks)
       : context_(std::move(context)),
         options_(options),
         device_(context_.state()->session->device()),
+        masks_(masks),
+        mask_(&masks.front()),
         row_offsets_(device_, (options.rows + 1) * 4),
-        column_indices_(device_, first_mask().nonzeros() * 4),
-        values_(device_, first_mask().nonzeros() * size_of(options.element)),
+        column_indices_(device_, mask_->nonzeros() * 4),
+        values_(device_, mask_->nonzeros() * size_of(options.element)),
         weight_gradient_(device_, values_.bytes()),
         input_(device_, options.cols * options.n * size_of(options.element)),
         input_gradient_(device_, input_.bytes()),
@@ -73,6 +84,7 @@ class Layer {
     input_gradient_plan_ = context_.plan(Spmm{.n = options.n, .element = options.element, .sparse_transposed = true}, topology_);
     weight_gradient_plan_ = context_.plan(Sddmm{.n = options.n, .element = options.element}, topology_);
     execute();
+    settle();
   }
 
   /// Replaces the mask by the i-th; its arrays are on the device before the clock starts.
@@ -91,6 +103,7 @@ class Layer {
     device_.synchronize(stream());
     step.settled = whole.lap_us();
     execute();
+    settle();
     return step;
   }
 
@@ -103,33 +116,23 @@ class Layer {
       const tune::Check result = operands.verify([&](Stream on) { plan.execute(on, call_of<Problem>(operands)); });
       return result.wrong.empty() ? std::string() : fmt::format("{}: {}", what, result.wrong);
     };
-    tune::SpmmCase forward(device_, forward_plan_.problem(), mask_, options_.seed);
-    tune::SpmmCase input_gradient(device_, input_gradient_plan_.problem(), mask_, options_.seed);
-    tune::SddmmCase weight_gradient(device_, weight_gradient_plan_.problem(), mask_, options_.seed);
+    tune::SpmmCase forward(device_, forward_plan_.problem(), *mask_, options_.seed);
+    tune::SpmmCase input_gradient(device_, input_gradient_plan_.problem(), *mask_, options_.seed);
+    tune::SddmmCase weight_gradient(device_, weight_gradient_plan_.problem(), *mask_, options_.seed);
     std::string wrong = check("forward", forward, forward_plan_);
     if (wrong.empty()) wrong = check("gradient of the input", input_gradient, input_gradient_plan_);
     if (wrong.empty()) wrong = check("gradient of the weights", weight_gradient, weight_gradient_plan_);
     return wrong;
   }
 
-  const Context& context() const { return context_; }
-
  private:
   Stream stream() const { return device_.own_stream(); }
-  sparse::Csr mask(int i) const {
-    return sparse::uniform(options_.rows, options_.cols, options_.sparsity, options_.seed + static_cast<std::uint64_t>(i), row_variation);
-  }
-  /// Every mask has as many nonzeros as the first.
-  const sparse::Csr& first_mask() {
-    if (mask_.rows == 0) mask_ = mask(0);
-    return mask_;
-  }
 
   void set_mask(int i) {
-    mask_ = mask(i);
-    const std::vector<std::int32_t> offsets(mask_.row_offsets.begin(), mask_.row_offsets.end());
+    mask_ = &masks_[static_cast<std::size_t>(i) % masks_.size()];
+    const std::vector<std::int32_t> offsets(mask_->row_offsets.begin(), mask_->row_offsets.end());
     device_.copy_to_device(row_offsets_.data(), offsets.data(), row_offsets_.bytes());
-    if (mask_.nonzeros() > 0) device_.copy_to_device(column_indices_.data(), mask_.column_indices.data(), column_indices_.bytes());
+    if (mask_->nonzeros() > 0) device_.copy_to_device(column_indices_.data(), mask_->column_indices.data(), column_indices_.bytes());
   }
 
   Topology new_topology() const {
@@ -137,7 +140,7 @@ class Layer {
                               .cols = options_.cols,
                               .row_offsets = row_offsets_.as<const std::int32_t>(),
                               .column_indices = column_indices_.as<const std::int32_t>(),
-                              .nonzeros = mask_.nonzeros()},
+                              .nonzeros = mask_->nonzeros()},
                              stream());
   }
 
@@ -153,29 +156,33 @@ class Layer {
     device_.synchronize(stream());
   }
 
+  /// Memory that waited for queued work is given back when memory is next asked for.
+  void settle() const { const device::Buffer one_byte(device_, 1); }
+
   Context context_;
   const TrainingOptions& options_;
   device::Device& device_;
-  sparse::Csr mask_;
+  const std::vector<sparse::Csr>& masks_;
+  const sparse::Csr* mask_;  ///< the present one
   device::Buffer row_offsets_, column_indices_, values_, weight_gradient_, input_, input_gradient_, output_, output_gradient_;
   Topology topology_;
   SpmmPlan forward_plan_, input_gradient_plan_;
   SddmmPlan weight_gradient_plan_;
 };
 
-/// Memory after each mask, and kernels compiled, of one run with counted memory.
-struct Footprint {
-  std::vector<std::int64_t> bytes;
-  std::int64_t compiled_later = 0;  ///< after the first mask
-  bool constant() const {
-    return bytes.size() < 3 || std::all_of(bytes.begin() + 2, bytes.end(), [&](std::int64_t b) { return b == bytes[1]; });
-  }
-};
+/// Of what was alive after each mask.
+bool is_constant_after_second(const std::vector<std::int64_t>& bytes) {
+  return std::all_of(bytes.begin() + 1, bytes.end(), [&](std::int64_t alive) { return alive == bytes[1]; });
+}
 
 class Training {
  public:
   explicit Training(const TrainingOptions& options)
-      : options_(options), context_(open_context(options)), current_(options.device, context_.device().gpu), record_("training", options, context_) {}
+      : options_(options),
+        masks_(draw_masks(options)),
+        context_(open_context(options)),
+        current_(options.device, context_.device().gpu),
+        record_("training", options, context_) {}
 
   /// Whether everything was right but for the time, which depends on the machine.
   bool run() {
@@ -184,7 +191,7 @@ class Training {
         {"rows", options_.rows},  {"cols", options_.cols}, {"n", options_.n}, {"sparsity", options_.sparsity}, {"element", name(options_.element)},
         {"masks", options_.masks}};
     const bool right = measure(row);
-    const bool steady = count(row);
+    const bool steady = count_memory(row);
     record_.add_row(std::move(row));
     record_.write(true);
     return right && steady;
@@ -192,10 +199,12 @@ class Training {
 
  private:
   bool measure(Json& row) {
-    Layer layer(context_, options_);
+    Layer layer(context_, options_, masks_);
     std::string wrong = layer.verify();
+    const std::int64_t compiled_first = context_.counters().kernels_compiled;
     std::vector<Step> steps;
     for (int i = 1; i <= options_.masks; ++i) steps.push_back(layer.step(i));
+    const std::int64_t compiled_later = context_.counters().kernels_compiled - compiled_first;
     if (wrong.empty()) wrong = layer.verify();
     std::fputs(fmt::format("verified against float64, first mask and last: {}\n", wrong.empty() ? "yes" : "NO: " + wrong).c_str(), stdout);
     row["verified"] = wrong.empty();
@@ -215,39 +224,37 @@ class Training {
     note("rebind_input_gradient", &Step::input_gradient);
     note("rebind_weight_gradient", &Step::weight_gradient);
     const double median_us = note("settled", &Step::settled);
-    std::fputs(fmt::format("target: {} us from the call of topology until the device was done (settled): {}\n", goal_us, median_us <= goal_us ? "met" : "NOT met").c_str(), stdout);
-    return wrong.empty();
+    std::fputs(fmt::format("target: {} us from the call of topology until the device was done (settled): {}\n", goal_us,
+                           median_us <= goal_us ? "met" : "NOT met")
+                   .c_str(),
+               stdout);
+    row["kernels_compiled_after_first"] = compiled_later;
+    std::fputs(fmt::format("kernels compiled after the first mask: {}\n", compiled_later).c_str(), stdout);
+    return wrong.empty() && compiled_later == 0;
   }
 
   /// The same masks once more, in a context whose memory is counted: its allocator is slower, so that nothing is timed here.
-  bool count(Json& row) const {
+  bool count_memory(Json& row) const {
     const auto allocator = std::make_shared<CountingAllocator>(current_.cuda());
-    Layer layer(open_context(options_, allocator), options_);
-    Footprint footprint{.bytes = {allocator->bytes_alive()}};
-    const std::int64_t compiled_first = layer.context().counters().kernels_compiled;
+    Layer layer(open_context(options_, allocator), options_, masks_);
+    std::vector<std::int64_t> bytes = {allocator->bytes_alive()};
     for (int i = 1; i <= options_.masks; ++i) {
       layer.step(i);
-      footprint.bytes.push_back(allocator->bytes_alive());
+      bytes.push_back(allocator->bytes_alive());
     }
-    footprint.compiled_later = layer.context().counters().kernels_compiled - compiled_first;
-    const auto [least, most] =
-        std::minmax_element(footprint.bytes.begin() + std::min<std::ptrdiff_t>(1, std::ssize(footprint.bytes) - 1), footprint.bytes.end());
-    row["device_bytes"] = {{"first", footprint.bytes.front()},
-                           {"least_later", *least},
-                           {"most_later", *most},
-                           {"last", footprint.bytes.back()},
-                           {"constant_after_second", footprint.constant()}};
-    row["kernels_compiled_after_first"] = footprint.compiled_later;
-    std::fputs(fmt::format("device memory: {} bytes at the first mask, {} to {} later, {} at the last: {} after the second\n"
-                           "kernels compiled after the first mask: {}\n",
-                           footprint.bytes.front(), *least, *most, footprint.bytes.back(), footprint.constant() ? "constant" : "NOT constant",
-                           footprint.compiled_later)
+    const auto [least, most] = std::minmax_element(bytes.begin() + 1, bytes.end());
+    const bool constant = is_constant_after_second(bytes);
+    row["device_bytes"] = {
+        {"first", bytes.front()}, {"least_later", *least}, {"most_later", *most}, {"last", bytes.back()}, {"constant_after_second", constant}};
+    std::fputs(fmt::format("device memory: {} bytes at the first mask, {} to {} later, {} at the last: {} after the second\n", bytes.front(), *least,
+                           *most, bytes.back(), constant ? "constant" : "NOT constant")
                    .c_str(),
                stdout);
-    return footprint.constant() && footprint.compiled_later == 0;
+    return constant;
   }
 
   TrainingOptions options_;
+  std::vector<sparse::Csr> masks_;
   Context context_;
   CurrentContext current_;
   RunRecord record_;

@@ -60,6 +60,8 @@ constexpr Technique techniques[] = {
     {"minimum blocks per multiprocessor", "min_blocks", [](RowTileConfig& config) { config.min_blocks = 1; }},
     {"column tiles first", "raster", [](RowTileConfig& config) { config.raster = Raster::rows_first; }},
     {"streaming stores of C", "stream_output", [](RowTileConfig& config) { config.stream_output = false; }},
+    {"column-major B transposed first", "prepare_dense", [](RowTileConfig& config) { config.prepare_dense = false; }},
+    {"values of a transposed A gathered first", "pack_values", [](RowTileConfig& config) { config.pack_values = false; }},
 };
 
 }  // namespace

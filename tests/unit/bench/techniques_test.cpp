@@ -30,7 +30,9 @@ RowTileConfig everything_on() {
           .min_blocks = 2,
           .prefetch_sparse = true,
           .raster = Raster::columns_first,
-          .stream_output = true};
+          .stream_output = true,
+          .prepare_dense = true,
+          .pack_values = true};
 }
 
 TEST_CASE("every technique changes a config that uses it, and only the fields it names") {
