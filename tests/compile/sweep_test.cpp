@@ -99,7 +99,7 @@ Jobs make_jobs(const device::Compiler& nvrtc, std::string_view operation) {
       const bool main_target = architecture == "sm_80" || architecture == "sm_90";
       for (const Space& space : spaces) jobs.add(*family, *space.query, family->default_config(*space.query), architecture, true);
       if (full && main_target) add_everything(jobs, *family, spaces, architecture);
-      else add_sample(jobs, *family, spaces, architecture, main_target ? 40 : 4);
+      else add_sample(jobs, *family, spaces, architecture, main_target ? 16 : 1);
     }
   }
   return jobs;
