@@ -75,6 +75,9 @@ template <class Problem>
 Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
   return Plan<Problem>(plan::make_plan(*state_->planner, problem, options));
 }
+template DepthwisePlan Context::plan(const DepthwiseConvolution&, const PlanOptions&) const;
+template BiasActivationPlan Context::plan(const BiasActivation&, const PlanOptions&) const;
+template Im2colPlan Context::plan(const Im2col&, const PlanOptions&) const;
 
 template SpmmPlan Context::plan(const Spmm&, const Topology&, const PlanOptions&) const;
 template SddmmPlan Context::plan(const Sddmm&, const Topology&, const PlanOptions&) const;

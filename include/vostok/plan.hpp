@@ -115,7 +115,7 @@ class Plan : public AnyPlan {
 
   /// Bytes that a forward pass leaves in `.saved` for its backward pass.
   std::int64_t saved_bytes() const
-    requires requires(const Problem& problem) { problem.saved; };
+    requires requires(const Problem& problem) { problem.saved; } || requires(const Problem& problem) { problem.forward.saved; };
 
   const Problem& problem() const;
 };

@@ -54,12 +54,13 @@ struct AttentionState final : ComposedState<SparseAttention> {
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
     const bool attends = topology.nonzeros() > 0;
-    const std::array<Operand, 5> operands = {{{"query", arguments.query, attends},
-                                              {"key", arguments.key, attends},
-                                              {"value", arguments.value, attends},
-                                              {"output", arguments.output, topology.rows() > 0},
-                                              {"saved", arguments.saved, saved_bytes > 0}}};
-    require_operands(Operation<SparseAttention>::object, operands, problem.alignment_bytes);
+    const int alignment = declared(problem.alignment_bytes, problem.element);
+    const std::array<Operand, 5> operands = {{{"query", arguments.query, attends, alignment},
+                                              {"key", arguments.key, attends, alignment},
+                                              {"value", arguments.value, attends, alignment},
+                                              {"output", arguments.output, topology.rows() > 0, alignment},
+                                              {"saved", arguments.saved, saved_bytes > 0, workspace_alignment_bytes}}};
+    require_operands(Operation<SparseAttention>::object, operands);
     require_workspace(Operation<SparseAttention>::object, arguments.workspace, workspace_bytes);
     void* const own = part(arguments.workspace, step_at);
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);

@@ -75,15 +75,16 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
     const bool attends = topology.nonzeros() > 0;
-    const std::array<Operand, 8> operands = {{{"query", arguments.query, attends},
-                                              {"key", arguments.key, attends},
-                                              {"value", arguments.value, attends},
-                                              {"output_gradient", arguments.output_gradient, attends},
-                                              {"saved", arguments.saved, saved_bytes > 0},
-                                              {"query_gradient", arguments.query_gradient, topology.rows() > 0},
-                                              {"key_gradient", arguments.key_gradient, topology.cols() > 0},
-                                              {"value_gradient", arguments.value_gradient, topology.cols() > 0}}};
-    require_operands(Operation<SparseAttentionBackward>::object, operands, forward().alignment_bytes);
+    const int alignment = declared(forward().alignment_bytes, forward().element);
+    const std::array<Operand, 8> operands = {{{"query", arguments.query, attends, alignment},
+                                              {"key", arguments.key, attends, alignment},
+                                              {"value", arguments.value, attends, alignment},
+                                              {"output_gradient", arguments.output_gradient, attends, alignment},
+                                              {"saved", arguments.saved, saved_bytes > 0, workspace_alignment_bytes},
+                                              {"query_gradient", arguments.query_gradient, topology.rows() > 0, alignment},
+                                              {"key_gradient", arguments.key_gradient, topology.cols() > 0, alignment},
+                                              {"value_gradient", arguments.value_gradient, topology.cols() > 0, alignment}}};
+    require_operands(Operation<SparseAttentionBackward>::object, operands);
     require_workspace(Operation<SparseAttentionBackward>::object, arguments.workspace, workspace_bytes);
   }
 

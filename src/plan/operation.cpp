@@ -4,16 +4,12 @@ namespace vostok::plan {
 
 void fail_missing(const char* object, const char* operand) { fail(ErrorCode::invalid_argument, "cannot execute {}: .{} is null", object, operand); }
 
-void fail_misaligned(const char* object, const Operand* operands, std::size_t count, int alignment) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto address = reinterpret_cast<std::uintptr_t>(operands[i].pointer);
-    if (!operands[i].aligned || address % static_cast<std::uintptr_t>(alignment) == 0) continue;
-    const std::uintptr_t actual = address & (~address + 1);
-    fail(ErrorCode::misaligned_pointer,
-         "cannot execute {}: .{} = {} is aligned to {} bytes, and the problem declares alignment_bytes = {}; declare {}", object, operands[i].name,
-         operands[i].pointer, actual, alignment, actual);
-  }
-  fail(ErrorCode::internal, "cannot execute {}: an alignment check contradicts itself", object);
+void fail_misaligned(const char* object, const Operand& operand) {
+  const auto address = reinterpret_cast<std::uintptr_t>(operand.pointer);
+  const std::uintptr_t actual = address & (~address + 1);
+  fail(ErrorCode::misaligned_pointer,
+       "cannot execute {}: .{} = {} is aligned to {} bytes, and must be to {}; where alignment_bytes says so, declare {}", object, operand.name,
+       operand.pointer, actual, operand.alignment_bytes, actual);
 }
 
 void require_same_shape(const char* object, const Topology& old, const Topology& topology) {
@@ -25,8 +21,7 @@ void require_same_shape(const char* object, const Topology& old, const Topology&
 void fail_workspace(const char* object, const void* workspace, std::int64_t bytes) {
   if (workspace == nullptr)
     fail(ErrorCode::invalid_argument, "cannot execute {}: .workspace is null, and the plan needs workspace_bytes() = {}", object, bytes);
-  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to {} bytes", object, workspace,
-       workspace_alignment_bytes);
+  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to {} bytes", object, workspace, workspace_alignment_bytes);
 }
 
 }  // namespace vostok::plan

@@ -2,6 +2,7 @@
 // Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem> there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -20,8 +21,11 @@ struct Operand {
   const char* name;
   const void* pointer;
   bool needed;
-  bool aligned = true;  ///< as the problem declares; false: as its element type
+  int alignment_bytes;  ///< what it must be a multiple of
 };
+
+/// An array whose alignment the problem declares: at least its elements'.
+inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment_bytes, size_of(type)); }
 
 /// A specialisation has
 ///   static constexpr const char* object;                                      what messages call it: "SpMM"
@@ -36,25 +40,25 @@ template <class Problem>
 struct Operation;
 
 [[noreturn]] void fail_missing(const char* object, const char* operand);
-/// The slow path of the alignment check: finds the operand and the value to declare.
-[[noreturn]] void fail_misaligned(const char* object, const Operand* operands, std::size_t count, int alignment);
+/// Names the value to declare.
+[[noreturn]] void fail_misaligned(const char* object, const Operand& operand);
 /// The workspace is missing or not aligned to 256 bytes.
 [[noreturn]] void fail_workspace(const char* object, const void* workspace, std::int64_t bytes);
 /// invalid_argument unless the new topology of a rebind has the old one's shape.
 void require_same_shape(const char* object, const Topology& old, const Topology& topology);
 
 inline void require_workspace(const char* object, const void* workspace, std::int64_t bytes) {
-  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment_bytes != 0)) fail_workspace(object, workspace, bytes);
+  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment_bytes != 0))
+    fail_workspace(object, workspace, bytes);
 }
 
 template <std::size_t count>
-void require_operands(const char* object, const std::array<Operand, count>& operands, int alignment) {
-  std::uintptr_t bits = 0;
+void require_operands(const char* object, const std::array<Operand, count>& operands) {
   for (const Operand& operand : operands) {
     if (operand.needed && operand.pointer == nullptr) fail_missing(object, operand.name);
-    if (operand.aligned) bits |= reinterpret_cast<std::uintptr_t>(operand.pointer);
+    if ((reinterpret_cast<std::uintptr_t>(operand.pointer) & (static_cast<std::uintptr_t>(operand.alignment_bytes) - 1)) != 0)
+      fail_misaligned(object, operand);
   }
-  if ((bits & (static_cast<std::uintptr_t>(alignment) - 1)) != 0) fail_misaligned(object, operands.data(), count, alignment);
 }
 
 /// A state without choices.
@@ -133,7 +137,7 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   typename Problem::Arguments call = arguments;
   const std::int64_t n = Op::size_of_call(state, call);
   if (state.choices.empty()) return;
-  require_operands(Op::object, Op::operands(state, call), state.problem.alignment_bytes);
+  require_operands(Op::object, Op::operands(state, call));
   const Choice& choice = state.choice_for(n);
   require_workspace(Op::object, call.workspace, choice.workspace_bytes);
   if (state.topology) state.topology.state()->note_use(stream);
@@ -168,7 +172,7 @@ Plan<Problem> Plan<Problem>::rebind(const Topology& topology) const
 
 template <class Problem>
 std::int64_t Plan<Problem>::saved_bytes() const
-  requires requires(const Problem& problem) { problem.saved; }
+  requires requires(const Problem& problem) { problem.saved; } || requires(const Problem& problem) { problem.forward.saved; }
 {
   using Op = plan::Operation<Problem>;
   return plan::state_of<typename Op::Composed>(*this, "use", Op::object).saved_bytes;

@@ -29,11 +29,13 @@ struct Operation<Sddmm> {
   static std::int64_t size_of_call(const State& state, SddmmArguments&) { return state.problem.n; }
   static std::array<Operand, 5> operands(const State& state, const SddmmArguments& arguments) {
     const Sddmm& problem = state.problem;
-    return {{{"lhs", arguments.lhs, problem.n > 0},
-             {"rhs", arguments.rhs, problem.n > 0},
-             {"output", arguments.output, true},
-             {"multiplier", arguments.multiplier, problem.multiply},
-             {"device_scale", arguments.device_scale, problem.scale == Scale::device, false}}};
+    const int in = declared(problem.alignment_bytes, problem.element);
+    const int out = declared(problem.alignment_bytes, problem.output.value_or(problem.element));
+    return {{{"lhs", arguments.lhs, problem.n > 0, in},
+             {"rhs", arguments.rhs, problem.n > 0, in},
+             {"output", arguments.output, true, out},
+             {"multiplier", arguments.multiplier, problem.multiply, in},
+             {"device_scale", arguments.device_scale, problem.scale == Scale::device, size_of(Dtype::f32)}}};
   }
 };
 

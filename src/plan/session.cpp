@@ -20,9 +20,8 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       max_workspace_bytes_(options.max_workspace_bytes),
       kernels_(std::make_unique<Kernels>(*this)),
-      step_kernels_(std::make_unique<ops::StepKernels>([this](const codegen::KernelRequest& request, std::int64_t shared_bytes) {
-        return kernels_->get(request, shared_bytes)->kernel;
-      })) {}
+      step_kernels_(std::make_unique<ops::StepKernels>(
+          [this](const codegen::KernelRequest& request, std::int64_t shared_bytes) { return kernels_->get(request, shared_bytes)->kernel; })) {}
 
 Session::~Session() {
   for (void* memory : kept_) device_->release_behind(memory, {});

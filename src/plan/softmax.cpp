@@ -11,9 +11,7 @@ namespace plan {
 namespace {
 
 /// A softmax has no n: one choice serves every call, if there is anything to store.
-std::vector<ops::SizeRange> one_choice(bool stores) {
-  return stores ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>();
-}
+std::vector<ops::SizeRange> one_choice(bool stores) { return stores ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>(); }
 
 }  // namespace
 
@@ -39,10 +37,11 @@ struct Operation<Softmax> {
   static std::int64_t size_of_call(const State&, SoftmaxArguments&) { return 0; }
   static std::array<Operand, 4> operands(const State& state, const SoftmaxArguments& arguments) {
     const bool stores = state.topology.nonzeros() > 0;
-    return {{{"values", arguments.values, stores},
-             {"output", arguments.output, stores},
-             {"row_statistics", arguments.row_statistics, state.problem.statistics != RowStatistics::none, false},
-             {"device_scale", arguments.device_scale, state.problem.scale == Scale::device, false}}};
+    const Softmax& problem = state.problem;
+    return {{{"values", arguments.values, stores, declared(problem.alignment_bytes, problem.element)},
+             {"output", arguments.output, stores, declared(problem.alignment_bytes, problem.output.value_or(problem.element))},
+             {"row_statistics", arguments.row_statistics, problem.statistics != RowStatistics::none, size_of(Dtype::f32)},
+             {"device_scale", arguments.device_scale, problem.scale == Scale::device, size_of(Dtype::f32)}}};
   }
 };
 
@@ -66,10 +65,12 @@ struct Operation<SoftmaxBackward> {
 
   static std::int64_t size_of_call(const State&, SoftmaxBackwardArguments&) { return 0; }
   static std::array<Operand, 4> operands(const State& state, const SoftmaxBackwardArguments& arguments) {
-    return {{{"probabilities", arguments.probabilities, true},
-             {"output_gradient", arguments.output_gradient, true},
-             {"input_gradient", arguments.input_gradient, true},
-             {"device_scale", arguments.device_scale, state.problem.scale == Scale::device, false}}};
+    const SoftmaxBackward& problem = state.problem;
+    const int in = declared(problem.alignment_bytes, problem.element);
+    return {{{"probabilities", arguments.probabilities, true, in},
+             {"output_gradient", arguments.output_gradient, true, in},
+             {"input_gradient", arguments.input_gradient, true, declared(problem.alignment_bytes, problem.output.value_or(problem.element))},
+             {"device_scale", arguments.device_scale, problem.scale == Scale::device, size_of(Dtype::f32)}}};
   }
 };
 

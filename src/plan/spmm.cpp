@@ -40,13 +40,16 @@ struct Operation<Spmm> {
 
   static std::array<Operand, 6> operands(const State& state, const SpmmArguments& arguments) {
     const bool multiplies = state.topology.nonzeros() > 0;
-    const Epilogue& epilogue = state.problem.epilogue;
-    return {{{"values", arguments.values, multiplies},
-             {"dense", arguments.dense, multiplies},
-             {"output", arguments.output, true},
-             {"bias", arguments.bias, epilogue.bias != Bias::none},
-             {"residual", arguments.residual, epilogue.residual},
-             {"device_scale", arguments.device_scale, epilogue.scale == Scale::device, false}}};
+    const Spmm& problem = state.problem;
+    const Epilogue& epilogue = problem.epilogue;
+    const int in = declared(problem.alignment_bytes, problem.element);
+    const int out = declared(problem.alignment_bytes, problem.output.value_or(problem.element));
+    return {{{"values", arguments.values, multiplies, in},
+             {"dense", arguments.dense, multiplies, in},
+             {"output", arguments.output, true, out},
+             {"bias", arguments.bias, epilogue.bias != Bias::none, declared(problem.alignment_bytes, Dtype::f32)},
+             {"residual", arguments.residual, epilogue.residual, out},
+             {"device_scale", arguments.device_scale, epilogue.scale == Scale::device, size_of(Dtype::f32)}}};
   }
 };
 

@@ -1,0 +1,102 @@
+// What sparse convolutional networks need beside SpMM, from problem to plan and through `execute`. There is no topology.
+#include "ops/conv/problem.hpp"
+#include "plan/make_plan.hpp"
+#include "plan/operation.hpp"
+#include "tune/conv_case.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+namespace {
+
+std::int64_t images(const DepthwiseConvolution& problem) { return problem.batch * problem.channels; }
+std::int64_t images(const Im2col& problem) { return problem.batch * problem.channels; }
+std::int64_t images(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
+
+/// What is alike in operations on dense images and matrices.
+template <class Problem, class QueryType, class CaseType>
+struct DenseOperation {
+  using State = PlanStateOf<Problem>;
+
+  static void validate(const Problem& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static bool transposed(const Problem&) { return false; }
+  /// There is no n: one choice serves every call, if there is anything to compute.
+  static std::vector<ops::SizeRange> ranges(const Problem& problem, const TopologyStatistics&) {
+    return images(problem) > 0 ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>();
+  }
+  static std::shared_ptr<const ops::Query> query(const Problem& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                                 const device::Device* device) {
+    return ops::make_query(problem, statistics, n, device);
+  }
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, const sparse::Csr&, std::uint64_t seed) {
+    return std::make_unique<CaseType>(device, static_cast<const QueryType&>(query).problem, seed);
+  }
+  static std::int64_t size_of_call(const State&, typename Problem::Arguments&) { return 0; }
+};
+
+/// Context::plan for an operation without a mask.
+template <class Problem>
+PlanStatePointer plan_dense(const Planner& planner, const Problem& problem, const PlanOptions& options) {
+  planner.session()->require_no_capture(options.stream, fmt::format("plan {}", Operation<Problem>::object));
+  return plan_operation(planner, problem, Topology(), options);
+}
+
+}  // namespace
+
+template <>
+struct Operation<DepthwiseConvolution> : DenseOperation<DepthwiseConvolution, ops::DepthwiseQuery, tune::DepthwiseCase> {
+  static constexpr const char* object = "depthwise convolution";
+
+  static std::array<Operand, 4> operands(const State& state, const DepthwiseArguments& arguments) {
+    const DepthwiseConvolution& problem = state.problem;
+    const int alignment = declared(problem.alignment_bytes, problem.element);
+    return {{{"input", arguments.input, true, alignment},
+             {"filters", arguments.filters, true, alignment},
+             {"bias", arguments.bias, problem.bias, size_of(Dtype::f32)},
+             {"output", arguments.output, true, alignment}}};
+  }
+};
+
+template <>
+struct Operation<BiasActivation> : DenseOperation<BiasActivation, ops::BiasActivationQuery, tune::BiasActivationCase> {
+  static constexpr const char* object = "bias and activation";
+
+  static std::array<Operand, 3> operands(const State& state, const BiasActivationArguments& arguments) {
+    const BiasActivation& problem = state.problem;
+    const int alignment = declared(problem.alignment_bytes, problem.element);
+    return {{{"input", arguments.input, true, alignment},
+             {"bias", arguments.bias, problem.bias != Bias::none, size_of(Dtype::f32)},
+             {"output", arguments.output, true, alignment}}};
+  }
+};
+
+template <>
+struct Operation<Im2col> : DenseOperation<Im2col, ops::Im2colQuery, tune::Im2colCase> {
+  static constexpr const char* object = "im2col";
+
+  static std::array<Operand, 2> operands(const State& state, const Im2colArguments& arguments) {
+    const int alignment = declared(state.problem.alignment_bytes, state.problem.element);
+    return {{{"input", arguments.input, true, alignment}, {"output", arguments.output, true, alignment}}};
+  }
+};
+
+PlanStatePointer make_plan(const Planner& planner, const DepthwiseConvolution& problem, const PlanOptions& options) {
+  return plan_dense(planner, problem, options);
+}
+
+PlanStatePointer make_plan(const Planner& planner, const BiasActivation& problem, const PlanOptions& options) {
+  return plan_dense(planner, problem, options);
+}
+
+PlanStatePointer make_plan(const Planner& planner, const Im2col& problem, const PlanOptions& options) {
+  return plan_dense(planner, problem, options);
+}
+
+}  // namespace plan
+
+template class Plan<DepthwiseConvolution>;
+template class Plan<BiasActivation>;
+template class Plan<Im2col>;
+
+}  // namespace vostok
