@@ -14,7 +14,7 @@ consume() {  # consume FOLDER ARGUMENTS...: configures, builds and runs a consum
   shift
   cmake -S "$source/tests/package/consumer" -B "$folder" -DREADME="$source/README.md" "${arguments[@]}" "$@"
   cmake --build "$folder"
-  "$folder/consumer"
+  for consumer in "$folder"/consumer_*; do "$consumer"; done
 }
 
 rm -rf "$work"
