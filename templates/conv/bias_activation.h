@@ -7,6 +7,7 @@
 #include "parts/element.h"
 #include "parts/epilogue.h"
 #include "parts/loads.h"
+#include "parts/unsigned.h"
 
 namespace vostok {
 
@@ -22,7 +23,7 @@ struct BiasActivationRules {
 /// The bias of neighbouring elements, one after the other: vectors may cross rows.
 template <class F>
 class BiasWalk {
-  using Index = typename FlatIndex<F::traits.wide_indices>::Type;
+  using Index = typename UnsignedOf<F::traits.wide_indices>::Type;
 
  public:
   __device__ BiasWalk(const BiasActivationArgs& args, Index element) : args_(args) {

@@ -11,6 +11,7 @@
 #include "parts/element.h"
 #include "parts/epilogue.h"
 #include "parts/loads.h"
+#include "parts/unsigned.h"
 
 namespace vostok {
 
@@ -35,7 +36,7 @@ struct DepthwiseTile {
 
   template <class F>
   static __device__ DepthwiseTile of(const DepthwiseArgs& args, unsigned long long number) {
-    using Index = typename FlatIndex<F::traits.wide_tiles>::Type;
+    using Index = typename UnsignedOf<F::traits.wide_tiles>::Type;
     const auto columns = static_cast<Index>((args.output_width + F::config.tile_width - 1) / F::config.tile_width);
     const auto rows = static_cast<Index>((args.output_height + F::config.tile_height - 1) / F::config.tile_height);
     const Split<Index> line(static_cast<Index>(number), columns);

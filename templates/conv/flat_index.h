@@ -1,16 +1,7 @@
-// Threads numbered through the whole grid, for kernels whose work lies in one row.
+// Arithmetic on work that is numbered through, for kernels whose blocks lie in one row.
 #pragma once
 
 namespace vostok {
-
-template <bool wide>
-struct FlatIndex {
-  using Type = unsigned;
-};
-template <>
-struct FlatIndex<true> {
-  using Type = unsigned long long;
-};
 
 /// A number split into quotient and remainder.
 template <class Index>

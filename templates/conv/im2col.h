@@ -6,6 +6,7 @@
 #include "conv/flat_index.h"
 #include "parts/element.h"
 #include "parts/loads.h"
+#include "parts/unsigned.h"
 
 namespace vostok {
 
@@ -22,7 +23,7 @@ struct Im2colRules {
 /// Gathers and stores the vector at `element` of the output, which lies in one row.
 template <class F>
 __device__ inline void store_patch_vector(const Im2colArgs& args, unsigned long long element) {
-  using Index = typename FlatIndex<F::traits.wide_indices>::Type;
+  using Index = typename UnsignedOf<F::traits.wide_indices>::Type;
   using Stored = typename Element<F::traits.element>::Storage;
   constexpr auto traits = F::traits;
   const Split<Index> place(static_cast<Index>(element), static_cast<Index>(args.pixels));

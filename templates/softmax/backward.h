@@ -2,32 +2,28 @@
 #pragma once
 
 #include "softmax/factor.h"
-#include "softmax/span.h"
+#include "softmax/share.h"
 #include "softmax/team.h"
 
 namespace vostok {
 
 template <class F>
 class SoftmaxBackwardPass {
-  static constexpr auto traits = F::traits;
-  static constexpr int vector = F::config.vector;
-  static constexpr int held = F::config.held_vectors;
-  using Input = SpanMemory<traits.element, vector>;
-  using Output = SpanMemory<traits.output, vector>;
-  using InputStored = typename Element<traits.element>::Storage;
-  using OutputStored = typename Element<traits.output>::Storage;
+  using Share = TeamShare<F>;
+  using Input = typename Share::Input;
+  static constexpr int vector = Share::vector;
+  static constexpr int held = Share::held;
 
  public:
   using Partial = SoftmaxDotPartial;
-  static constexpr int chunk_entries = team_threads(F::config) * vector * held;
+  static constexpr int chunk_entries = Share::chunk_entries;
 
   __device__ SoftmaxBackwardPass(const SoftmaxOperands& operands, long long batch, const EntrySpan& span, unsigned rank)
-      : scale_(scale_factor<traits.scale>(operands.scale, operands.device_scale)),
-        span_(span),
-        rank_(static_cast<int>(rank)),
-        probabilities_(input(operands.probabilities) + batch * (operands.probability_stride - operands.value_stride) + span.base),
-        gradients_(input(operands.values) + span.base),
-        output_(static_cast<OutputStored*>(operands.output) + batch * (operands.output_stride - operands.value_stride) + span.base) {}
+      : scale_(scale_factor<F::traits.scale>(operands.scale, operands.device_scale)),
+        share_(span, rank),
+        probabilities_(share_.input(operands.probabilities, batch * (operands.probability_stride - operands.value_stride))),
+        gradients_(share_.input(operands.values, 0)),
+        output_(share_.output(operands, batch)) {}
 
   static __device__ Partial nothing() { return {0.0F}; }
 
@@ -37,8 +33,8 @@ class SoftmaxBackwardPass {
     typename Input::Packet gradients[held];
 #pragma unroll
     for (int h = 0; h < held; ++h) {
-      probabilities[h] = probabilities_.load(span_, position(start, h));
-      gradients[h] = gradients_.load(span_, position(start, h));
+      probabilities[h] = probabilities_.load(share_.span, share_.position(start, h));
+      gradients[h] = gradients_.load(share_.span, share_.position(start, h));
     }
 #pragma unroll
     for (int h = 0; h < held; ++h)
@@ -81,20 +77,16 @@ class SoftmaxBackwardPass {
       float values[vector];
 #pragma unroll
       for (int i = 0; i < vector; ++i) values[i] = scale_ * probability_[h][i] * (gradient_[h][i] - sum_.sum);
-      output_.store(span_, position(start, h), values);
+      output_.store(share_.span, share_.position(start, h), values);
     }
   }
 
  private:
-  static __device__ InputStored* input(const void* operand) { return const_cast<InputStored*>(static_cast<const InputStored*>(operand)); }
-  __device__ int position(int start, int h) const { return start + (h * team_threads(F::config) + rank_) * vector; }
-
   const float scale_;
-  const EntrySpan span_;
-  const int rank_;
+  const Share share_;
   const Input probabilities_;
   const Input gradients_;
-  const Output output_;
+  const typename Share::Output output_;
   Partial sum_ = nothing();
   float probability_[held][vector];
   float gradient_[held][vector];

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "softmax/factor.h"
-#include "softmax/span.h"
+#include "softmax/share.h"
 #include "softmax/team.h"
 
 namespace vostok {
@@ -15,24 +15,17 @@ __device__ inline float softmax_origin(float maximum) { return maximum == -softm
 
 template <class F>
 class SoftmaxForwardPass {
-  static constexpr auto traits = F::traits;
-  static constexpr int vector = F::config.vector;
-  static constexpr int held = F::config.held_vectors;
-  using Input = SpanMemory<traits.element, vector>;
-  using Output = SpanMemory<traits.output, vector>;
-  using InputStored = typename Element<traits.element>::Storage;
-  using OutputStored = typename Element<traits.output>::Storage;
+  using Share = TeamShare<F>;
+  using Input = typename Share::Input;
+  static constexpr int vector = Share::vector;
+  static constexpr int held = Share::held;
 
  public:
   using Partial = SoftmaxPartial;
-  static constexpr int chunk_entries = team_threads(F::config) * vector * held;
+  static constexpr int chunk_entries = Share::chunk_entries;
 
   __device__ SoftmaxForwardPass(const SoftmaxOperands& operands, long long batch, const EntrySpan& span, unsigned rank)
-      : exponent_(operands),
-        span_(span),
-        rank_(static_cast<int>(rank)),
-        input_(const_cast<InputStored*>(static_cast<const InputStored*>(operands.values)) + span.base),
-        output_(static_cast<OutputStored*>(operands.output) + batch * (operands.output_stride - operands.value_stride) + span.base) {}
+      : exponent_(operands), share_(span, rank), input_(share_.input(operands.values, 0)), output_(share_.output(operands, batch)) {}
 
   static __device__ Partial nothing() { return {-softmax_infinity, 0.0F}; }
 
@@ -40,15 +33,15 @@ class SoftmaxForwardPass {
   __device__ void load(int start) {
     typename Input::Packet packets[held];
 #pragma unroll
-    for (int h = 0; h < held; ++h) packets[h] = input_.load(span_, position(start, h));
+    for (int h = 0; h < held; ++h) packets[h] = input_.load(share_.span, share_.position(start, h));
 #pragma unroll
     for (int h = 0; h < held; ++h) {
 #pragma unroll
       for (int i = 0; i < vector; ++i) value_[h][i] = exponent_.half_of(Input::to_float(packets[h], i));
-      if (span_.holds_all<vector>(position(start, h))) continue;
+      if (share_.span.template holds_all<vector>(share_.position(start, h))) continue;
 #pragma unroll
       for (int i = 0; i < vector; ++i)
-        if (!span_.holds(position(start, h) + i)) value_[h][i] = -softmax_infinity;
+        if (!share_.span.holds(share_.position(start, h) + i)) value_[h][i] = -softmax_infinity;
     }
   }
 
@@ -114,7 +107,7 @@ class SoftmaxForwardPass {
       float values[vector];
 #pragma unroll
       for (int i = 0; i < vector; ++i) values[i] = value_[h][i] * factor_;
-      output_.store(span_, position(start, h), values);
+      output_.store(share_.span, share_.position(start, h), values);
     }
   }
 
@@ -126,21 +119,18 @@ class SoftmaxForwardPass {
       float values[vector];
 #pragma unroll
       for (int i = 0; i < vector; ++i) values[i] = exponent_.power_less_logarithm(value_[h][i], finite);
-      output_.store(span_, position(start, h), values);
+      output_.store(share_.span, share_.position(start, h), values);
     }
   }
 
  private:
-  __device__ int position(int start, int h) const { return start + (h * team_threads(F::config) + rank_) * vector; }
-
   /// A partial's sum as multiples of 2^origin.
   __device__ float relative(const Partial& partial, float origin) const { return partial.sum * exponent_.power(partial.maximum, origin); }
 
-  const ScaledExponent<traits.scale> exponent_;
-  const EntrySpan span_;
-  const int rank_;
+  const ScaledExponent<F::traits.scale> exponent_;
+  const Share share_;
   const Input input_;
-  const Output output_;
+  const typename Share::Output output_;
   Partial sum_ = nothing();
   float value_[held][vector];
   float factor_ = 0.0F;

@@ -63,10 +63,12 @@ __device__ inline typename Pass::Partial sum_of_row(const SplitSoftmaxArgs& args
   Partial sum = Pass::nothing();
   if (own.holds_entries()) {
     const Partial* const partials = static_cast<const Partial*>(args.partials) + batch * args.partial_stride + own.strip.first;
-    const long long entries = row_offset<false>(args.operands.row_offsets, own.strip.row + 1LL) - row_offset<false>(args.operands.row_offsets, own.strip.row);
+    const long long entries =
+        row_offset<false>(args.operands.row_offsets, own.strip.row + 1LL) - row_offset<false>(args.operands.row_offsets, own.strip.row);
     const long long strips = (entries + F::config.strip_entries - 1) / F::config.strip_entries;
 #pragma unroll 1
-    for (long long strip = SoftmaxTeam<F>::rank(); strip < strips; strip += SoftmaxTeam<F>::threads) sum = pass.join(sum, load_global(partials + strip));
+    for (long long strip = SoftmaxTeam<F>::rank(); strip < strips; strip += SoftmaxTeam<F>::threads)
+      sum = pass.join(sum, load_global(partials + strip));
   }
   return SoftmaxTeam<F>::join(pass, sum);
 }

@@ -125,14 +125,14 @@ TEST_CASE("pairs of types, scales, statistics, batches, strides and alignments a
   constexpr std::array types = {Dtype::f32, Dtype::f16, Dtype::bf16};
   constexpr std::array scales = {Scale::one, Scale::host, Scale::device};
   constexpr std::array statistics = {RowStatistics::none, RowStatistics::write, RowStatistics::read};
-  constexpr std::array alignments = {0, 8, 16};  // 0: as the widest element type
+  constexpr std::array alignments = {0, 16};  // 0: as the widest element type
   const sparse::Csr mask = uneven_rows(60, 300, seed);
   sparse::Random random(seed);
-  for (const std::vector<int>& row : pairwise({3, 3, 3, 3, 3, 2, 4, 2}, seed)) {
+  for (const std::vector<int>& row : pairwise({3, 3, 3, 3, 2, 2, 3, 2}, seed)) {
     const Dtype element = types[static_cast<std::size_t>(row[0])];
     const bool in_place = row[7] == 1;
-    const std::int64_t stride = row[6] < 2 ? 0 : mask.nonzeros() + random.below(20);
-    const std::int64_t other_stride = row[6] == 3 || in_place ? stride : row[6] == 1 ? mask.nonzeros() + 1 : 0;
+    const std::int64_t stride = row[6] == 0 ? 0 : mask.nonzeros() + random.below(20);
+    const std::int64_t other_stride = row[6] == 2 && !in_place ? mask.nonzeros() + 8 : in_place ? stride : 0;
     const std::int64_t batch = row[5] == 0 ? 1 : 3;
     const Dtype output = in_place ? element : types[static_cast<std::size_t>(row[1])];
     const Softmax forward{.batch = batch,
@@ -161,7 +161,7 @@ TEST_CASE("configs of the space are right on uneven rows, in place") {
   const sparse::Csr mask = uneven_rows(70, 2500, seed);
   const Softmax forward{.element = Dtype::f16, .scale = Scale::host, .statistics = RowStatistics::write};
   const SoftmaxBackward backward{.scale = Scale::host};
-  const std::size_t count = thread_sanitized ? 2 : 6;
+  const std::size_t count = thread_sanitized ? 2 : 4;
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (const auto& family : Forward::families())

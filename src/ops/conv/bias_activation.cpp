@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <abi/bias_activation.h>
 
 #include "codegen/expression.hpp"
@@ -38,26 +36,13 @@ BiasActivationTraits traits_of(const BiasActivation& problem) {
           .wide_indices = stream::needs_wide_indices(element_count(problem))};
 }
 
-class BiasActivationFamily final : public FamilyOf<BiasActivationQuery, BiasActivationConfig> {
+class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQuery, BiasActivationConfig> {
  public:
   std::string_view name() const override { return "bias_activation"; }
 
  protected:
-  std::optional<std::string> declines(const BiasActivationQuery&) const override { return std::nullopt; }
-  BiasActivationConfig default_config(const BiasActivationQuery& query) const override {
-    return stream::default_config<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::vector<BiasActivationConfig> space(const BiasActivationQuery& query) const override {
-    return stream::space<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::vector<BiasActivationConfig> short_list(const BiasActivationQuery& query) const override {
-    return stream::short_list<BiasActivationConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::optional<std::string> forbidden(const BiasActivationQuery& query, const BiasActivationConfig& config) const override {
-    return stream::forbidden(config, traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  TopologyNeeds needs(const BiasActivationQuery&, const BiasActivationConfig&) const override { return {}; }
-  std::int64_t workspace_bytes(const BiasActivationQuery&, const BiasActivationConfig&) const override { return 0; }
+  int widest(const BiasActivationQuery& query) const override { return traits_of(query.problem).widest_vector; }
+  std::int64_t elements(const BiasActivationQuery& query) const override { return element_count(query.problem); }
 
   std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config, const TopologyPointers&) const override {
     BiasActivationArgs fixed{};
@@ -73,9 +58,9 @@ class BiasActivationFamily final : public FamilyOf<BiasActivationQuery, BiasActi
   }
 
   double predict_us(const BiasActivationQuery& query, const BiasActivationConfig& config) const override {
-    const auto elements = static_cast<double>(element_count(query.problem));
-    const double threads = elements / config.vector / config.vectors_per_thread;
-    return stream::predict_us(query, 2 * elements * size_of(query.problem.element), threads);
+    const auto count = static_cast<double>(element_count(query.problem));
+    const double threads = count / config.vector / config.vectors_per_thread;
+    return stream::predict_us(query, 2 * count * size_of(query.problem.element), threads);
   }
 };
 

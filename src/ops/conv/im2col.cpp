@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <abi/im2col.h>
 
 #include "codegen/expression.hpp"
@@ -41,26 +39,13 @@ Im2colTraits traits_of(const Im2col& problem) {
           .wide_indices = stream::needs_wide_indices(element_count(problem))};
 }
 
-class Im2colGather final : public FamilyOf<Im2colQuery, Im2colConfig> {
+class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colConfig> {
  public:
   std::string_view name() const override { return "im2col_gather"; }
 
  protected:
-  std::optional<std::string> declines(const Im2colQuery&) const override { return std::nullopt; }
-  Im2colConfig default_config(const Im2colQuery& query) const override {
-    return stream::default_config<Im2colConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::vector<Im2colConfig> space(const Im2colQuery& query) const override {
-    return stream::space<Im2colConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::vector<Im2colConfig> short_list(const Im2colQuery& query) const override {
-    return stream::short_list<Im2colConfig>(traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  std::optional<std::string> forbidden(const Im2colQuery& query, const Im2colConfig& config) const override {
-    return stream::forbidden(config, traits_of(query.problem).widest_vector, element_count(query.problem));
-  }
-  TopologyNeeds needs(const Im2colQuery&, const Im2colConfig&) const override { return {}; }
-  std::int64_t workspace_bytes(const Im2colQuery&, const Im2colConfig&) const override { return 0; }
+  int widest(const Im2colQuery& query) const override { return traits_of(query.problem).widest_vector; }
+  std::int64_t elements(const Im2colQuery& query) const override { return element_count(query.problem); }
 
   std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config, const TopologyPointers&) const override {
     const Im2col& problem = query.problem;
@@ -82,9 +67,9 @@ class Im2colGather final : public FamilyOf<Im2colQuery, Im2colConfig> {
   }
 
   double predict_us(const Im2colQuery& query, const Im2colConfig& config) const override {
-    const auto elements = static_cast<double>(element_count(query.problem));
-    const double threads = elements / config.vector / config.vectors_per_thread;
-    return stream::predict_us(query, elements * size_of(query.problem.element), threads);
+    const auto count = static_cast<double>(element_count(query.problem));
+    const double threads = count / config.vector / config.vectors_per_thread;
+    return stream::predict_us(query, count * size_of(query.problem.element), threads);
   }
 };
 

@@ -14,6 +14,7 @@
 #include "base/checked.hpp"
 #include "ops/family.hpp"
 #include "ops/grid.hpp"
+#include "ops/machine.hpp"
 
 namespace vostok::ops::stream {
 
@@ -75,18 +76,30 @@ std::vector<Config> short_list(int widest, std::int64_t elements) {
 
 /// Microseconds for moving this many bytes; `threads` of too few work latency out.
 inline double predict_us(const Query& query, double bytes, double threads) {
-  double multiprocessors = 132;
-  double memory_bytes_per_us = 4.2e6;
-  if (query.device != nullptr && query.device->info().gpu) {
-    const DeviceInfo& info = query.device->info();
-    if (info.multiprocessors > 0) multiprocessors = info.multiprocessors;
-    if (info.peak_bandwidth_gb > 0) memory_bytes_per_us = info.peak_bandwidth_gb * 1e3 * 0.9;
-  }
+  const Machine machine = machine_of(query);
   constexpr double launch_us = 1.8;
   constexpr double wave_us = 1.0;
-  const double waves = std::max(1.0, threads / (multiprocessors * 2048));
-  const double filled = std::min(1.0, threads / (multiprocessors * 512));
-  return launch_us + wave_us * std::sqrt(waves) + bytes / (memory_bytes_per_us * std::max(filled, 0.05));
+  const double waves = std::max(1.0, threads / (machine.multiprocessors * 2048));
+  const double filled = std::min(1.0, threads / (machine.multiprocessors * 512));
+  return launch_us + wave_us * std::sqrt(waves) + bytes / (machine.memory_bytes_per_us * std::max(filled, 0.05));
 }
+
+/// A family that moves every element once: its Config is {vector, vectors_per_thread, block_threads}.
+template <class QueryType, class Config>
+class StreamFamily : public FamilyOf<QueryType, Config> {
+ protected:
+  virtual int widest(const QueryType& query) const = 0;
+  virtual std::int64_t elements(const QueryType& query) const = 0;
+
+  std::optional<std::string> declines(const QueryType&) const final { return std::nullopt; }
+  Config default_config(const QueryType& query) const final { return stream::default_config<Config>(widest(query), elements(query)); }
+  std::vector<Config> space(const QueryType& query) const final { return stream::space<Config>(widest(query), elements(query)); }
+  std::vector<Config> short_list(const QueryType& query) const final { return stream::short_list<Config>(widest(query), elements(query)); }
+  std::optional<std::string> forbidden(const QueryType& query, const Config& config) const final {
+    return stream::forbidden(config, widest(query), elements(query));
+  }
+  TopologyNeeds needs(const QueryType&, const Config&) const final { return {}; }
+  std::int64_t workspace_bytes(const QueryType&, const Config&) const final { return 0; }
+};
 
 }  // namespace vostok::ops::stream

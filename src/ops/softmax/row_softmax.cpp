@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
+#include "ops/softmax/decisions.hpp"
 
 namespace vostok::ops {
 
@@ -27,8 +28,8 @@ struct BindRowSoftmax {
 };
 
 template <class QueryType>
-class RowSoftmax final : public FamilyOf<QueryType, RowSoftmaxConfig> {
-  using Call = typename decltype(QueryType::problem)::Arguments;
+class RowSoftmax final : public SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions> {
+  using Call = typename SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions>::Call;
 
  public:
   std::string_view name() const override { return "row_softmax"; }
@@ -40,12 +41,6 @@ class RowSoftmax final : public FamilyOf<QueryType, RowSoftmaxConfig> {
     if (query.statistics.longest_row > most / 2) return "positions within a row have 32 bits";
     if (query.problem.batch > most) return "batch numbers have 32 bits";
     return std::nullopt;
-  }
-  RowSoftmaxConfig default_config(const QueryType& query) const override { return row_softmax::default_config(softmax_subject(query)); }
-  std::vector<RowSoftmaxConfig> space(const QueryType& query) const override { return row_softmax::space(softmax_subject(query)); }
-  std::vector<RowSoftmaxConfig> short_list(const QueryType& query) const override { return row_softmax::short_list(softmax_subject(query)); }
-  std::optional<std::string> forbidden(const QueryType& query, const RowSoftmaxConfig& config) const override {
-    return row_softmax::forbidden(softmax_subject(query), config);
   }
   TopologyNeeds needs(const QueryType& query, const RowSoftmaxConfig& config) const override {
     return {.index = query.index, .row_order = config.row_swizzle};
@@ -62,10 +57,6 @@ class RowSoftmax final : public FamilyOf<QueryType, RowSoftmaxConfig> {
          .header = "softmax/row_softmax.h",
          .expression = codegen::name_expression("row_softmax", "SoftmaxTraits", traits, "RowSoftmaxConfig", config)},
         {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)}, binding)};
-  }
-
-  double predict_us(const QueryType& query, const RowSoftmaxConfig& config) const override {
-    return row_softmax::predict_us(softmax_subject(query), config);
   }
 };
 

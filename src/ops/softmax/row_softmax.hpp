@@ -1,5 +1,4 @@
-// row_softmax on the host, forward and backward: declared here family and decisions, defined in row_softmax.cpp (family),
-// row_softmax_space.cpp (rules, space, cost model).
+// row_softmax on the host, forward and backward: family in row_softmax.cpp, rules, space and cost model in row_softmax_space.cpp.
 #pragma once
 
 #include <memory>
@@ -17,22 +16,12 @@ namespace vostok::ops {
 std::unique_ptr<Family> make_row_softmax();
 std::unique_ptr<Family> make_row_softmax_backward();
 
-namespace row_softmax {
+struct RowSoftmaxDecisions {
+  static std::optional<std::string> forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config);
+  static RowSoftmaxConfig default_config(const SoftmaxSubject& subject);
+  static std::vector<RowSoftmaxConfig> space(const SoftmaxSubject& subject);
+  static std::vector<RowSoftmaxConfig> short_list(const SoftmaxSubject& subject);
+  static double predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config);
+};
 
-/// Why the kernel cannot run this config here, or why it cannot be fast; nothing where it can.
-std::optional<std::string> forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config);
-
-/// Most rows fit into the registers of the threads that share them.
-RowSoftmaxConfig default_config(const SoftmaxSubject& subject);
-
-/// The whole space, default first, without repeats.
-std::vector<RowSoftmaxConfig> space(const SoftmaxSubject& subject);
-
-/// More and fewer threads a row than the default's, default first.
-std::vector<RowSoftmaxConfig> short_list(const SoftmaxSubject& subject);
-
-/// Predicted microseconds, for ranking.
-double predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config);
-
-}  // namespace row_softmax
 }  // namespace vostok::ops

@@ -5,9 +5,10 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/softmax/decisions.hpp"
 #include "ops/softmax/row_softmax.hpp"
 
-namespace vostok::ops::row_softmax {
+namespace vostok::ops {
 
 namespace {
 
@@ -16,26 +17,11 @@ struct Rule {
   bool (*breaks)(const SoftmaxSubject&, const RowSoftmaxConfig&);
 };
 
-bool is_power_of_two_up_to(int value, int most) { return value > 0 && value <= most && std::has_single_bit(static_cast<unsigned>(value)); }
-
 /// Entries that a team's registers hold.
 std::int64_t held_entries(const RowSoftmaxConfig& c) { return std::int64_t{c.threads_per_row} * c.vector * c.held_vectors; }
 
-/// The first group is the kernel's own; the rest leaves out what cannot be fast.
+/// Beside those that both families have: what the grid holds, and what cannot be fast.
 constexpr std::array rules = {
-    Rule{"threads_per_row is a power of two of at most 1024",
-         [](const SoftmaxSubject&, const RowSoftmaxConfig& c) { return !is_power_of_two_up_to(c.threads_per_row, 1024); }},
-    Rule{"a block has 1 to 32 whole warps",
-         [](const SoftmaxSubject&, const RowSoftmaxConfig& c) {
-           return c.rows_per_block < 1 || c.rows_per_block > 1024 || threads(c) % 32 != 0 || threads(c) > 1024;
-         }},
-    Rule{"vector is a power of two that alignment and strides allow",
-         [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return !is_power_of_two_up_to(c.vector, s.traits.widest_vector); }},
-    Rule{"held_vectors is 1 to 32", [](const SoftmaxSubject&, const RowSoftmaxConfig& c) { return c.held_vectors < 1 || c.held_vectors > 32; }},
-    Rule{"the entries held do not fit a thread's registers",
-         [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
-           return softmax_registers_needed(s.traits, c.vector, c.held_vectors) > std::min<std::int64_t>(96, softmax_register_limit(threads(c)));
-         }},
     Rule{"the grid's x holds fewer blocks than there are",
          [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return ceil_div(s.rows(), c.rows_per_block) > 0x7fffffff; }},
     Rule{"three quarters of a team or more would find nothing in the longest row",
@@ -54,19 +40,16 @@ RowSoftmaxConfig with_team(RowSoftmaxConfig config, int threads_per_row, int blo
   return config;
 }
 
-void add_new(std::vector<RowSoftmaxConfig>& list, const RowSoftmaxConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 }  // namespace
 
-std::optional<std::string> forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
+std::optional<std::string> RowSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
+  if (auto why = softmax_forbidden(subject, config)) return why;
   for (const Rule& rule : rules)
     if (rule.breaks(subject, config)) return rule.reason;
   return std::nullopt;
 }
 
-RowSoftmaxConfig default_config(const SoftmaxSubject& subject) {
+RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {
   const TopologyStatistics& statistics = subject.statistics();
   const auto mean = static_cast<std::int64_t>(std::ceil(statistics.mean_row));
   RowSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = 2, .row_swizzle = statistics.row_variation > 0.25};
@@ -84,7 +67,7 @@ RowSoftmaxConfig default_config(const SoftmaxSubject& subject) {
   return config;
 }
 
-std::vector<RowSoftmaxConfig> space(const SoftmaxSubject& subject) {
+std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& subject) {
   std::vector<RowSoftmaxConfig> list = {default_config(subject)};
   for (int threads_per_row = 4; threads_per_row <= 1024; threads_per_row *= 2)
     for (const int block_threads : {64, 128, 256, 512})
@@ -97,7 +80,7 @@ std::vector<RowSoftmaxConfig> space(const SoftmaxSubject& subject) {
   return list;
 }
 
-std::vector<RowSoftmaxConfig> short_list(const SoftmaxSubject& subject) {
+std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
   const RowSoftmaxConfig base = default_config(subject);
   std::vector<RowSoftmaxConfig> list = {base};
   const auto with_held = [](RowSoftmaxConfig config, int held_vectors) {
@@ -125,26 +108,25 @@ std::vector<RowSoftmaxConfig> short_list(const SoftmaxSubject& subject) {
   return list;
 }
 
-double predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
+double RowSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   constexpr double launch_us = 1.8;
   constexpr double chunk_us = 0.7;
   constexpr double exchange_us = 0.3;  // between the warps of a team
   const TopologyStatistics& s = subject.statistics();
-  const SoftmaxMachine machine = softmax_machine(subject.query);
   const auto held = static_cast<double>(held_entries(config));
   const auto row_us = [&](double entries) {
     const double chunks = std::max(1.0, std::ceil((entries + config.vector) / held));
     const double packets_us = 0.02 * config.held_vectors;
     return chunk_us + (2 * chunks - 2) * chunk_us + chunks * packets_us + (config.threads_per_row > 32 ? exchange_us : 0.0);
   };
-  const double resident = machine.multiprocessors * machine.threads_per_multiprocessor / config.threads_per_row;
+  const double resident = softmax_resident_threads(subject.query) / config.threads_per_row;
   const double waves = std::max(1.0, static_cast<double>(s.rows) * static_cast<double>(subject.batch) / resident);
   const double spread = config.row_swizzle ? 0.0 : 0.5 * s.row_variation;  // lanes of a warp wait for the longest of its rows
   const double reads = 1 + std::max(0.0, 1 - held / std::max(1.0, s.mean_row));
   const double latency_us = waves * row_us(s.mean_row) * (1 + (config.threads_per_row < 32 ? spread : 0.0));
   const double narrow = 4.0 / std::min(4, config.vector * size_of(subject.traits.element) / 2 + 2);
   const double tail_us = row_us(static_cast<double>(s.longest_row)) - row_us(s.mean_row);
-  return launch_us + std::max(latency_us, softmax_bytes_us(subject, machine, reads) * narrow) + std::max(0.0, tail_us);
+  return launch_us + std::max(latency_us, softmax_bytes_us(subject, reads) * narrow) + std::max(0.0, tail_us);
 }
 
-}  // namespace vostok::ops::row_softmax
+}  // namespace vostok::ops

@@ -5,6 +5,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
+#include "ops/softmax/decisions.hpp"
 #include "ops/topology/csr.hpp"
 
 namespace vostok::ops {
@@ -28,8 +29,8 @@ struct BindSplitSoftmax {
 };
 
 template <class QueryType>
-class SplitSoftmax final : public FamilyOf<QueryType, SplitSoftmaxConfig> {
-  using Call = typename decltype(QueryType::problem)::Arguments;
+class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions> {
+  using Call = typename SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions>::Call;
 
  public:
   std::string_view name() const override { return "split_softmax"; }
@@ -41,12 +42,6 @@ class SplitSoftmax final : public FamilyOf<QueryType, SplitSoftmaxConfig> {
     if (query.statistics.nonzeros == 0) return "there is nothing to cut into strips";
     if (query.problem.batch > most) return "batch numbers have 32 bits";
     return std::nullopt;
-  }
-  SplitSoftmaxConfig default_config(const QueryType& query) const override { return split_softmax::default_config(softmax_subject(query)); }
-  std::vector<SplitSoftmaxConfig> space(const QueryType& query) const override { return split_softmax::space(softmax_subject(query)); }
-  std::vector<SplitSoftmaxConfig> short_list(const QueryType& query) const override { return split_softmax::short_list(softmax_subject(query)); }
-  std::optional<std::string> forbidden(const QueryType& query, const SplitSoftmaxConfig& config) const override {
-    return split_softmax::forbidden(softmax_subject(query), config);
   }
   TopologyNeeds needs(const QueryType& query, const SplitSoftmaxConfig& config) const override {
     return {.index = query.index, .strip_entries = config.strip_entries};
@@ -78,10 +73,6 @@ class SplitSoftmax final : public FamilyOf<QueryType, SplitSoftmaxConfig> {
     if (traits.statistics != RowStatistics::read) list.push_back(launch("split_softmax_sum"));
     list.push_back(launch("split_softmax_store"));
     return list;
-  }
-
-  double predict_us(const QueryType& query, const SplitSoftmaxConfig& config) const override {
-    return split_softmax::predict_us(softmax_subject(query), config);
   }
 };
 

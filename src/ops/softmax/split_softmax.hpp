@@ -17,13 +17,12 @@ namespace vostok::ops {
 std::unique_ptr<Family> make_split_softmax();
 std::unique_ptr<Family> make_split_softmax_backward();
 
-namespace split_softmax {
+struct SplitSoftmaxDecisions {
+  static std::optional<std::string> forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
+  static SplitSoftmaxConfig default_config(const SoftmaxSubject& subject);
+  static std::vector<SplitSoftmaxConfig> space(const SoftmaxSubject& subject);
+  static std::vector<SplitSoftmaxConfig> short_list(const SoftmaxSubject& subject);
+  static double predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
+};
 
-std::optional<std::string> forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
-SplitSoftmaxConfig default_config(const SoftmaxSubject& subject);
-std::vector<SplitSoftmaxConfig> space(const SoftmaxSubject& subject);
-std::vector<SplitSoftmaxConfig> short_list(const SoftmaxSubject& subject);
-double predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);
-
-}  // namespace split_softmax
 }  // namespace vostok::ops

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "base/checked.hpp"
+#include "ops/machine.hpp"
 
 namespace vostok::ops {
 
@@ -98,33 +98,21 @@ SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxBackwardArgumen
   return operands;
 }
 
-std::int64_t softmax_registers_needed(const SoftmaxTraits& traits, int vector, int held_vectors) {
-  const std::int64_t entries = std::int64_t{vector} * held_vectors;
-  return entries * (traits.backward ? 2 : 1) + 32;
+double softmax_resident_threads(const Query& query) {
+  constexpr double usual = 2048;
+  const bool gpu = query.device != nullptr && query.device->info().gpu;
+  return machine_of(query).multiprocessors * (gpu ? query.device->threads_per_multiprocessor() : usual);
 }
 
-std::int64_t softmax_register_limit(int threads) { return std::min(255, 64 * 1024 / threads); }
-
-SoftmaxMachine softmax_machine(const Query& query) {
-  SoftmaxMachine machine;
-  if (query.device == nullptr || !query.device->info().gpu) return machine;
-  const DeviceInfo& info = query.device->info();
-  if (info.multiprocessors > 0) {
-    machine.l2_bytes_per_us *= info.multiprocessors / machine.multiprocessors;
-    machine.multiprocessors = info.multiprocessors;
-  }
-  if (info.peak_bandwidth_gb > 0) machine.memory_bytes_per_us = info.peak_bandwidth_gb * 1e3 * 0.9;
-  if (info.l2_bytes > 0) machine.l2_bytes = static_cast<double>(info.l2_bytes);
-  machine.threads_per_multiprocessor = query.device->threads_per_multiprocessor();
-  return machine;
-}
-
-double softmax_bytes_us(const SoftmaxSubject& subject, const SoftmaxMachine& machine, double reads) {
+double softmax_bytes_us(const SoftmaxSubject& subject, double reads) {
+  constexpr double cached_bytes = 5e7;
+  constexpr double l2_bytes_per_us = 11e6;
+  const Machine machine = machine_of(subject.query);
   const double entries = static_cast<double>(subject.statistics().nonzeros) * static_cast<double>(subject.batch);
   const double input_bytes = entries * size_of(subject.traits.element) * (subject.traits.backward ? 2 : 1);
   const double output_bytes = entries * size_of(subject.traits.output);
-  const bool cached = input_bytes + output_bytes < machine.l2_bytes;
-  return (input_bytes * reads + output_bytes) / (cached ? machine.l2_bytes_per_us : machine.memory_bytes_per_us);
+  const bool cached = input_bytes + output_bytes < cached_bytes;
+  return (input_bytes * reads + output_bytes) / (cached ? l2_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
 }
 
 }  // namespace vostok::ops

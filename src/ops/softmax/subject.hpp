@@ -30,21 +30,10 @@ SoftmaxOperands softmax_operands(const SoftmaxBackwardQuery& query, const void* 
 SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxArguments& call);
 SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxBackwardArguments& call);
 
-/// Registers that a thread's entries take at least, and what a block of `threads` leaves each.
-std::int64_t softmax_registers_needed(const SoftmaxTraits& traits, int vector, int held_vectors);
-std::int64_t softmax_register_limit(int threads);
-
-/// The device's rates for cost models: an H200's where the query names none.
-struct SoftmaxMachine {
-  double multiprocessors = 132;
-  double memory_bytes_per_us = 4.2e6;
-  double l2_bytes_per_us = 11e6;
-  double l2_bytes = 50e6;
-  double threads_per_multiprocessor = 2048;
-};
-SoftmaxMachine softmax_machine(const Query& query);
+/// Threads that a device keeps resident, for cost models.
+double softmax_resident_threads(const Query& query);
 
 /// Microseconds in which the operands move once; `reads`: how often the input is read.
-double softmax_bytes_us(const SoftmaxSubject& subject, const SoftmaxMachine& machine, double reads);
+double softmax_bytes_us(const SoftmaxSubject& subject, double reads);
 
 }  // namespace vostok::ops
