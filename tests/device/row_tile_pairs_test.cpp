@@ -14,19 +14,6 @@ namespace {
 
 constexpr std::uint64_t seed = 20203;
 
-/// Rows from empty to full.
-sparse::Csr uneven(std::int64_t rows, std::int64_t cols, std::uint64_t s) {
-  sparse::Random random(s);
-  sparse::Csr csr{.rows = rows, .cols = cols};
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const double share = random.below(5) == 0 ? 0.0 : random.below(9) == 0 ? 1.0 : random.uniform() * random.uniform();
-    for (std::int64_t k = 0; k < cols; ++k)
-      if (random.uniform() < share) csr.column_indices.push_back(static_cast<std::int32_t>(k));
-    csr.row_offsets.push_back(csr.nonzeros());
-  }
-  return csr;
-}
-
 /// Chooses a property's value by the level of its factor.
 class Levels {
  public:

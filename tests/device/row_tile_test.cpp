@@ -15,19 +15,6 @@ namespace {
 
 constexpr std::uint64_t seed = 20201;
 
-/// Rows from empty to full, some very long: what a warp finds hardest.
-sparse::Csr uneven(std::int64_t rows, std::int64_t cols, std::uint64_t s) {
-  sparse::Random random(s);
-  sparse::Csr csr{.rows = rows, .cols = cols};
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const double share = random.below(4) == 0 ? 0.0 : random.below(8) == 0 ? 1.0 : random.uniform() * random.uniform();
-    for (std::int64_t k = 0; k < cols; ++k)
-      if (random.uniform() < share) csr.column_indices.push_back(static_cast<std::int32_t>(k));
-    csr.row_offsets.push_back(csr.nonzeros());
-  }
-  return csr;
-}
-
 RowTileConfig parse(const FieldMap& map) { return codegen::from_map<RowTileConfig>(map).value(); }
 
 /// Values to try for each field of a config; every field is named (checked below).

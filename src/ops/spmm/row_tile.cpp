@@ -22,6 +22,7 @@ static_assert(codegen::lists_every_field<RowTileTraits>(), "fields(RowTileTraits
 static_assert(codegen::lists_every_field<RowTileConfig>(), "fields(RowTileConfig) must name every member");
 
 /// Blocked summation bounds the error's growth; `strict` promises one plain sum instead. The kernel's blocks are this long.
+/// `tf32` only allows less exact products: it is served as `accurate` is.
 constexpr std::int64_t blocked_sum_length = 256;
 
 /// Elements of a line that starts 16-byte aligned.
