@@ -60,10 +60,17 @@ Choice choose(Levels& levels) {
   if (value_gap >= 0) p.value_stride = (csr.nonzeros() + 8) / 8 * 8 + value_gap;
   const std::int64_t m = p.sparse_transposed ? csr.cols : csr.rows;
   const std::int64_t k = p.sparse_transposed ? csr.rows : csr.cols;
-  if (levels.choose(booleans)) p.dense_leading = (p.dense_layout == Layout::row_major ? p.n : k) + 8;
-  if (levels.choose(booleans)) p.output_leading = (p.output_layout == Layout::row_major ? p.n : m) + 5;
-  if (levels.choose(booleans)) p.dense_stride = ops::stored_matrix(p.dense_layout, k, p.n, p.dense_leading, 0).stride + 16;
-  if (levels.choose(booleans)) p.output_stride = ops::stored_matrix(p.output_layout, m, p.n, p.output_leading, 0).stride + 3;
+  // Matrices of a batch lie behind one another, with a gap or without, or side by side.
+  const auto place = [&](Layout layout, std::int64_t rows, std::int64_t padding, std::int64_t& leading, std::int64_t& stride) {
+    const std::int64_t length = ops::stored_matrix(layout, rows, p.n, 0, 0).length;
+    const int lines = levels.choose(std::array{0, 1, 2});  // packed, padded, those of a batch side by side
+    if (lines != 0) leading = (lines == 2 ? p.batch : 1) * length + padding;
+    const bool gap = levels.choose(booleans);
+    if (lines == 2) stride = length;
+    else if (gap) stride = ops::stored_matrix(layout, rows, p.n, leading, 0).stride + 2 * padding;
+  };
+  place(p.dense_layout, k, 8, p.dense_leading, p.dense_stride);
+  place(p.output_layout, m, 5, p.output_leading, p.output_stride);
   p.alignment_bytes = std::max(levels.choose(std::array{16, 8, 2}), size_of(p.element));
   p.math = levels.choose(std::array{Math::accurate, Math::strict, Math::tf32});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
