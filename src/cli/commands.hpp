@@ -7,8 +7,15 @@ class App;
 
 namespace vostok::cli {
 
-void add_run_spmm(CLI::App& parent, int& status);  ///< `vostok run spmm`
-void add_doctor(CLI::App& parent, int& status);    ///< `vostok doctor`
-void add_study(CLI::App& parent, int& status);     ///< `vostok study`
+void add_run(CLI::App& parent, int& status);     ///< `vostok run`, with a subcommand for each operation
+void add_doctor(CLI::App& parent, int& status);  ///< `vostok doctor`
+void add_study(CLI::App& parent, int& status);   ///< `vostok study`
+
+// Below `vostok run`.
+void add_run_spmm(CLI::App& parent, int& status);
+void add_run_sddmm(CLI::App& parent, int& status);
+void add_run_softmax(CLI::App& parent, int& status);
+void add_run_attention(CLI::App& parent, int& status);
+void add_run_depthwise(CLI::App& parent, int& status);
 
 }  // namespace vostok::cli

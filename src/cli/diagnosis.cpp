@@ -106,12 +106,12 @@ bool Diagnosis::has_nvrtc() const {
 
 std::string Diagnosis::verdict() const {
   const std::string emulator = runs_on_emulator() ? "the emulator (for correctness, not speed)" : "";
-  if (runs_on_gpu()) return fmt::format("SpMM runs on {}{}{}", gpus.front().name, emulator.empty() ? "" : " and on ", emulator);
+  if (runs_on_gpu()) return fmt::format("every operation runs on {}{}{}", gpus.front().name, emulator.empty() ? "" : " and on ", emulator);
   if (!gpus.empty()) {
     const std::string limit = fmt::format("{} runs only kernels that a cache already holds: NVRTC was not found", gpus.front().name);
     return emulator.empty() ? limit : fmt::format("{}; everything runs on {}", limit, emulator);
   }
-  if (!emulator.empty()) return fmt::format("no usable GPU: SpMM runs on {}", emulator);
+  if (!emulator.empty()) return fmt::format("no usable GPU: every operation runs on {}", emulator);
   return "nothing runs here: there is no usable GPU, and the emulator has no C++ compiler";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,17 +37,30 @@ bool parse_enum(const std::string& text, Enum& value) {
   return false;
 }
 
+/// The enumerator of that name; CLI::ValidationError lists those that there are.
+template <class Enum>
+Enum enum_value(const char* option, const std::string& text) {
+  Enum value{};
+  if (!parse_enum(text, value)) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
+  return value;
+}
+
 /// Adds an option whose value is the name of an enumerator. One that this version of the library does not support is
 /// taken here and refused, by name, by the library.
 template <class Enum>
 CLI::Option* add_enum_option(CLI::App& app, const char* option, Enum& value, const std::string& description) {
-  const auto take = [&value, option](const std::string& text) {
-    if (!parse_enum(text, value)) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
-  };
+  const auto take = [&value, option](const std::string& text) { value = enum_value<Enum>(option, text); };
   return app.add_option_function<std::string>(option, take, description)
       ->type_name("NAME")
       ->default_str(name(value))
       ->run_callback_for_default(false);
+}
+
+/// The same of a value that may be left to the library.
+template <class Enum>
+CLI::Option* add_enum_option(CLI::App& app, const char* option, std::optional<Enum>& value, const std::string& description) {
+  const auto take = [&value, option](const std::string& text) { value = enum_value<Enum>(option, text); };
+  return app.add_option_function<std::string>(option, take, description)->type_name("NAME");
 }
 
 }  // namespace vostok::cli

@@ -6,23 +6,21 @@
 
 namespace vostok::cli {
 
-double spmm_host_bytes(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t nonzeros) {
-  // Per element: the operands (float), their copies on the emulator, the reference (double) and the output read back.
+double host_bytes(const Footprint& footprint) {
+  // Per element: the operand (float), its copy on the emulator, the reference (double) and the output read back.
   constexpr double per_row = 32;
   constexpr double per_nonzero = 32;
-  constexpr double per_dense_element = 12;
-  constexpr double per_output_element = 20;
-  const auto rows = static_cast<double>(m);
-  const auto columns = static_cast<double>(n);
-  return per_row * rows + per_nonzero * static_cast<double>(nonzeros) + per_dense_element * static_cast<double>(k) * columns +
-         per_output_element * rows * columns;
+  constexpr double per_input = 12;
+  constexpr double per_output = 20;
+  return per_row * footprint.rows + per_nonzero * footprint.nonzeros + per_input * footprint.inputs + per_output * footprint.outputs;
 }
 
-void require_host_memory(const char* what, double bytes) {
+void require_host_memory(const char* operation, const Footprint& footprint) {
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  const double bytes = host_bytes(footprint);
   const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (bytes > here)
-    fail(ErrorCode::out_of_memory, "cannot {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", what, bytes / gib,
+    fail(ErrorCode::out_of_memory, "cannot run {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", operation, bytes / gib,
          here / gib);
 }
 

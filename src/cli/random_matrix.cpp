@@ -1,5 +1,6 @@
 #include "cli/random_matrix.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -27,6 +28,13 @@ bool take_cross(std::string_view& rest) {
   return true;
 }
 
+/// "2048x512x0.9"
+bool take_shape(std::string_view text, std::int64_t& first, std::int64_t& second, double& sparsity) {
+  return take_number(text, first) && take_cross(text) && take_number(text, second) && take_cross(text) && take_number(text, sparsity) && text.empty();
+}
+
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
 }  // namespace
 
 std::int64_t RandomMatrix::nonzeros() const {
@@ -35,11 +43,8 @@ std::int64_t RandomMatrix::nonzeros() const {
 
 RandomMatrix parse_random_matrix(const std::string& text) {
   RandomMatrix shape;
-  std::string_view rest = text;
-  const bool complete = take_number(rest, shape.rows) && take_cross(rest) && take_number(rest, shape.cols) && take_cross(rest) &&
-                        take_number(rest, shape.sparsity) && rest.empty();
-  if (!complete) fail(ErrorCode::invalid_argument, "cannot read --random: '{}' is not ROWSxCOLSxSPARSITY, such as 2048x512x0.9", text);
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (!take_shape(text, shape.rows, shape.cols, shape.sparsity))
+    fail(ErrorCode::invalid_argument, "cannot read --random: '{}' is not ROWSxCOLSxSPARSITY, such as 2048x512x0.9", text);
   if (shape.rows < 0 || shape.rows >= most)
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} rows are outside 0 to 2^31 - 2", shape.rows);
   if (shape.cols < 0 || shape.cols > most)
@@ -55,6 +60,21 @@ RandomMatrix parse_random_matrix(const std::string& text) {
 
 sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed) {
   return sparse::uniform(shape.rows, shape.cols, shape.sparsity, seed);
+}
+
+AttentionMask parse_band(const std::string& text, std::uint64_t seed) {
+  AttentionMask mask{.causal = true, .seed = seed};
+  if (!take_shape(text, mask.rows, mask.width, mask.sparsity))
+    fail(ErrorCode::invalid_argument, "cannot read --band: '{}' is not ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", text);
+  if (mask.rows < 0 || mask.rows >= most) fail(ErrorCode::invalid_argument, "cannot make a band: {} rows are outside 0 to 2^31 - 2", mask.rows);
+  mask.cols = mask.rows;
+  return mask;
+}
+
+std::int64_t expected_nonzeros(const AttentionMask& mask) {
+  const auto rows = static_cast<double>(mask.rows);
+  const double band = rows * static_cast<double>(std::clamp<std::int64_t>(mask.width, 0, mask.rows));
+  return static_cast<std::int64_t>(std::min(band + rows * rows / 2 * (1 - mask.sparsity), rows * rows));
 }
 
 }  // namespace vostok::cli

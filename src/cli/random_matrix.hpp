@@ -1,8 +1,10 @@
-// `--random MxKxSPARSITY`.
+// Matrices that are made: `--random ROWSxCOLSxSPARSITY` and `--band ROWSxWIDTHxSPARSITY`.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include <vostok/tools.hpp>
 
 #include "sparse/csr.hpp"
 
@@ -21,5 +23,11 @@ RandomMatrix parse_random_matrix(const std::string& text);
 
 /// Columns uniform, rows as equal as possible.
 sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed);
+
+/// "4096x256x0.95": the attention mask of the paper, causal, [4096, 4096]. Errors: invalid_argument naming the text.
+AttentionMask parse_band(const std::string& text, std::uint64_t seed);
+
+/// About: of a causal mask.
+std::int64_t expected_nonzeros(const AttentionMask& mask);
 
 }  // namespace vostok::cli

@@ -1,24 +1,14 @@
-#include "cli/commands.hpp"
-
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <memory>
-#include <optional>
+#include <string>
 
-#include <vostok/vostok.hpp>
+#include <vostok/spmm.hpp>
 
-#include "base/text.hpp"
-#include "cli/enum_option.hpp"
-#include "cli/exit_status.hpp"
-#include "cli/host_memory.hpp"
-#include "cli/measure.hpp"
-#include "cli/progress_line.hpp"
-#include "cli/random_matrix.hpp"
-#include "cli/spmm_report.hpp"
-#include "context_state.hpp"
-#include "sparse/read.hpp"
+#include "cli/commands.hpp"
+#include "cli/epilogue_option.hpp"
+#include "cli/problem_options.hpp"
+#include "cli/run_options.hpp"
+#include "cli/runner.hpp"
 #include "tune/spmm_case.hpp"
 
 namespace vostok::cli {
@@ -30,127 +20,98 @@ constexpr const char* examples =
     "  vostok run spmm --matrix layer.smtx --n 256                   plan with what the caches know, verify, measure\n"
     "  vostok run spmm --matrix cora.mtx --n 128 --effort full       tune first; the choice is kept for later plans\n"
     "  vostok run spmm --random 4096x1024x0.95 --n 64 --explain      show every candidate and why it was not taken\n"
-    "  vostok run spmm --random 512x512x0.9 --n 64 --json            one JSON object on stdout\n"
+    "  vostok run spmm --random 512x512x0.9 --n 64 --dtype f16 --output-dtype f32 --json\n"
+    "                                                                16-bit operands, one JSON object on stdout\n"
+    "  vostok run spmm --random 512x256x0.9 --n 64 --layout column_major --output-layout column_major\n"
+    "                                                                activations as frameworks keep them: [tokens, features]\n"
+    "  vostok run spmm --random 512x256x0.9 --n 64 --transpose       the gradient by a layer's input: A^T B\n"
+    "  vostok run spmm --random 512x256x0.9 --n 64 --epilogue scale=0.5,bias_per_row,residual,gelu\n"
     "  vostok run spmm --random 64x64x0.5 --n 8 --device emulator    on the CPU, for correctness";
 
-struct RunOptions {
-  std::string matrix;
-  std::string random;
+struct SpmmOptions {
+  RunOptions run;
   Spmm problem;
-  PlanOptions plan;
-  std::optional<float> scale;
-  std::string device = "auto";
-  std::string cache;
-  bool explain = false;
-  bool json = false;
+  float factor = 1;      ///< of the epilogue's scale
+  std::string epilogue;  ///< as it was given
 };
 
-class Stopwatch {
+class SpmmJob final : public JobOf<Spmm> {
  public:
-  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
+  explicit SpmmJob(const SpmmOptions& options) : JobOf(options.problem), factor_(options.factor), epilogue_(options.epilogue) {}
+
+  const char* operation() const override { return "spmm"; }
+  Subject describe(const TopologyStatistics& matrix) const override;
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
+    return std::make_unique<tune::SpmmCase>(device, problem(), matrix, seed, factor_);
+  }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::string words(std::int64_t m, std::int64_t k) const;
+
+  float factor_;
+  std::string epilogue_;
 };
 
-sparse::Csr load_matrix(const RunOptions& options) {
-  if (!options.matrix.empty()) return sparse::read(options.matrix);
-  if (options.random.empty()) fail(ErrorCode::invalid_argument, "cannot run SpMM: give --matrix FILE or --random ROWSxCOLSxSPARSITY");
-  const RandomMatrix shape = parse_random_matrix(options.random);
-  require_host_memory("run SpMM", spmm_host_bytes(shape.rows, shape.cols, options.problem.n, shape.nonzeros()));
-  return make_random_matrix(shape, options.plan.seed);
+std::string layout_words(const char* operand, Layout layout, std::int64_t leading) {
+  std::string words;
+  if (layout != Layout::row_major) words += fmt::format(", {} {}", operand, name(layout));
+  if (leading != 0) words += fmt::format(", {} leading {}", operand, leading);
+  return words;
 }
 
-Context open_context(const RunOptions& options, ProgressLine& progress) {
-  Options context{.device = options.device};
-  if (!options.cache.empty()) context.cache.folder = options.cache;
-  context.log = [&progress](LogLevel level, std::string_view text) {
-    progress.note(fmt::format("{}{}", level == LogLevel::warning ? "warning: " : "", text));
-  };
-  return Context(context);
+std::string SpmmJob::words(std::int64_t m, std::int64_t k) const {
+  const Spmm& spmm = problem();
+  std::string text = spmm.sparse_transposed ? fmt::format("C[{},{}] = A^T[{},{}] B[{},{}]", k, spmm.n, k, m, m, spmm.n)
+                                            : fmt::format("C[{},{}] = A[{},{}] B[{},{}]", m, spmm.n, m, k, k, spmm.n);
+  text += problem_words(spmm) + layout_words("B", spmm.dense_layout, spmm.dense_leading) + layout_words("C", spmm.output_layout, spmm.output_leading);
+  if (spmm.values_per_batch) text += ", values per batch";
+  if (!epilogue_.empty()) text += ", epilogue " + epilogue_;
+  return text;
 }
 
-void require_sane(const RunOptions& options) {
-  if (options.problem.n < 0) fail(ErrorCode::invalid_argument, "cannot run SpMM: n = {} is negative", options.problem.n);
-  if (!(options.plan.budget_seconds >= 0)) fail(ErrorCode::invalid_argument, "cannot run SpMM: a budget of {} seconds", options.plan.budget_seconds);
-  if (options.scale && !std::isfinite(*options.scale)) fail(ErrorCode::invalid_argument, "cannot run SpMM: scale = {} is not finite", *options.scale);
-}
-
-/// Plans, executes on checked operands and measures.
-SpmmReport make_report(const RunOptions& options, ProgressLine& progress) {
-  const sparse::Csr matrix = load_matrix(options);
-  const Spmm& problem = options.problem;
-  require_host_memory("run SpMM", spmm_host_bytes(matrix.rows, matrix.cols, problem.n, matrix.nonzeros()));
-  const Context context = open_context(options, progress);
-  device::Device& device = context.state()->session->device();
-
-  const Stopwatch topology_time;
-  const Topology topology = context.topology(matrix.view());
-  SpmmReport report{.note = matrix.note, .statistics = topology.statistics(), .problem = problem, .device = context.device()};
-  report.matrix = options.matrix.empty() ? fmt::format("random {}, seed {}", options.random, options.plan.seed) : options.matrix;
-  report.scale = options.scale.value_or(1);
-  report.topology_ms = topology_time.ms();
-
-  PlanOptions plan_options = options.plan;
-  plan_options.progress = [&progress](const std::string& text) { progress.update(text); };
-  const Stopwatch plan_time;
-  const SpmmPlan plan = context.plan(problem, topology, plan_options);
-  report.plan_ms = plan_time.ms();
-  report.explanation = plan.explain();
-  report.compiled = context.counters().kernels_compiled;
-  report.compile_ms = static_cast<double>(context.counters().compile_us) / 1e3;
-
-  tune::SpmmCase operands(device, problem, matrix, options.plan.seed, report.scale);
-  const Workspace workspace = plan.make_workspace();
-  SpmmArguments arguments = operands.call();
-  arguments.workspace = workspace;
-  const auto enqueue = [&](Stream stream) { plan.execute(stream, arguments); };
-  report.flops = operands.flops();
-  report.check = operands.verify(enqueue);
-  if (!report.explanation.family.empty()) report.timing = measure(device, enqueue);
-  progress.clear();
-  return report;
-}
-
-int run_spmm(const RunOptions& options) {
-  require_sane(options);
-  ProgressLine progress;
-  const SpmmReport report = make_report(options, progress);
-  const std::string text = options.json ? report_json(report) : report_text(report);
-  std::fputs(text.c_str(), stdout);
-  // With --json stdout holds one object and nothing else.
-  if (options.explain) std::fputs(("\n" + report.explanation.text()).c_str(), options.json ? stderr : stdout);
-  return report.verified() ? exit_success : exit_wrong_result;
+Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
+  const Spmm& spmm = problem();
+  const auto wide = static_cast<double>(spmm.n) * static_cast<double>(spmm.batch);
+  const auto rows = static_cast<double>(matrix.rows);
+  const auto columns = static_cast<double>(matrix.cols);
+  return {.problem = words(matrix.rows, matrix.cols),
+          .work = spmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
+          .fields = problem_fields_of(spmm, {{"m", matrix.rows},
+                                             {"k", matrix.cols},
+                                             {"n", spmm.n},
+                                             {"nonzeros", matrix.nonzeros},
+                                             {"transpose", spmm.sparse_transposed},
+                                             {"layout", name(spmm.dense_layout)},
+                                             {"output_layout", name(spmm.output_layout)},
+                                             {"math", name(spmm.math)},
+                                             {"epilogue", epilogue_}}),
+          .footprint = {.rows = rows,
+                        .nonzeros = static_cast<double>(matrix.nonzeros) * (spmm.values_per_batch ? static_cast<double>(spmm.batch) : 1.0),
+                        .inputs = (spmm.sparse_transposed ? rows : columns) * wide,
+                        .outputs = (spmm.sparse_transposed ? columns : rows) * wide}};
 }
 
 }  // namespace
 
 void add_run_spmm(CLI::App& parent, int& status) {
-  auto options = std::make_shared<RunOptions>();
-  CLI::App& app = *parent.add_subcommand("spmm", "Sparse times dense: C[m,n] = A[m,k] B[k,n], in fp32");
+  auto options = std::make_shared<SpmmOptions>();
+  Spmm& problem = options->problem;
+  CLI::App& app = *parent.add_subcommand("spmm", "Sparse times dense: C[m,n] = A[m,k] B[k,n]");
   app.footer(examples);
-  CLI::Option* matrix =
-      app.add_option("--matrix", options->matrix, "A: a .smtx (DLMC), .mtx (Matrix Market) or .npy (dense) file")->type_name("FILE");
-  app.add_option("--random", options->random, "A: random, with this share of zeros, e.g. 2048x512x0.9")
-      ->type_name("ROWSxCOLSxSPARSITY")
-      ->excludes(matrix);
-  app.add_option("--n", options->problem.n, "Columns of B and C")->type_name("N")->required();
-  add_enum_option(app, "--effort", options->plan.effort, "How hard to plan: heuristic, cached (use what was tuned before), quick or full (tune now)");
-  app.add_option("--device", options->device, "auto (a GPU if there is one), cuda:I or emulator")->type_name("DEVICE")->capture_default_str();
-  app.add_option("--seed", options->plan.seed, "Of the random matrix, the operands and the tuner")->type_name("SEED")->capture_default_str();
-  app.add_option("--budget", options->plan.budget_seconds, "Of quick and full: after these seconds no measurement starts")
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  add_enum_option(app, "--bias", options->problem.epilogue.bias, "Add a bias: none, per_row or per_column");
-  add_enum_option(app, "--activation", options->problem.epilogue.activation, "Apply last: none or relu");
-  app.add_option("--scale", options->scale, "Multiply the product by this")->type_name("X");
-  add_enum_option(app, "--math", options->problem.math, "accurate, or strict (fp32 multiply-adds only)");
-  app.add_option("--cache", options->cache, "Folder of the tuning and code caches instead of the default")->type_name("FOLDER");
-  app.add_flag("--explain", options->explain, "Tell which candidates there were, how fast, and why each other one was rejected");
-  app.add_flag("--json", options->json, "Print one JSON object instead of the report");
+  add_matrix_options(app, options->run, "A");
+  add_size_option(app, "--n", problem.n, "Columns of B and C")->required();
+  add_problem_options(app, problem);
+  app.add_flag("--transpose", problem.sparse_transposed, "Multiply by A^T: C[k,n] = A^T B[m,n]");
+  app.add_flag("--values-per-batch", problem.values_per_batch, "Each of the batch has values of A of its own");
+  add_enum_option(app, "--layout", problem.dense_layout, "Of B: row_major, or column_major (stored as [n, k])");
+  add_enum_option(app, "--output-layout", problem.output_layout, "Of C: row_major, or column_major (stored as [n, m])");
+  add_size_option(app, "--leading", problem.dense_leading, "Elements between two rows of B (columns, where column_major); 0: packed");
+  add_size_option(app, "--output-leading", problem.output_leading, "The same of C");
+  add_epilogue_option(app, problem.epilogue, options->factor, options->epilogue);
+  add_run_options(app, options->run);
   app.callback([options, &status] {
-    if (options->scale) options->problem.epilogue.scale = Scale::host;
-    status = run_spmm(*options);
+    SpmmJob job(*options);
+    status = run(options->run, job);
   });
 }
 

@@ -18,6 +18,7 @@ constexpr const char* description = "Plans, generates, tunes and runs sparse ker
 constexpr const char* footer =
     "Examples:\n"
     "  vostok run spmm --random 2048x512x0.9 --n 256   multiply a random matrix and check the result\n"
+    "  vostok run --help                               the other operations: sddmm, softmax, attention, depthwise\n"
     "  vostok run spmm --help                          every option of that command, with examples\n"
     "  vostok doctor                                   what was found on this machine, and what can run\n"
     "\n"
@@ -45,10 +46,7 @@ int parse_and_run(int argc, const char* const* argv) {
   app.set_version_flag("--version", fmt::format("vostok {}", library_version), "Print the version and exit");
   app.require_subcommand(1);
   int status = exit_success;
-  CLI::App* run = app.add_subcommand("run", "Run one operation, verify it against float64, and report");
-  run->require_subcommand(1);
-  run->footer("Examples:\n  vostok run spmm --help");
-  add_run_spmm(*run, status);
+  add_run(app, status);
   add_doctor(app, status);
   add_study(app, status);
   try {

@@ -183,6 +183,7 @@ TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved
     refuse([](AttentionArguments& a) { a.workspace = nullptr; }, ErrorCode::invalid_argument, ".workspace is null");
     refuse([](AttentionArguments& a) { a.workspace = static_cast<char*>(a.workspace) + 16; }, ErrorCode::misaligned_pointer, "256");
     refuse([](AttentionArguments& a) { a.saved = nullptr; }, ErrorCode::invalid_argument, ".saved is null");
+    refuse([](AttentionArguments& a) { a.saved = static_cast<char*>(a.saved) + 16; }, ErrorCode::misaligned_pointer, ".saved");
     refuse([](AttentionArguments& a) { a.key = nullptr; }, ErrorCode::invalid_argument, ".key is null");
     refuse([](AttentionArguments& a) { a.query = static_cast<const float*>(a.query) + 1; }, ErrorCode::misaligned_pointer, ".query");
     CHECK(code_of([] { AttentionPlan().execute(nullptr, {}); }) == ErrorCode::invalid_argument);

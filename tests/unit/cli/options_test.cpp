@@ -79,12 +79,13 @@ TEST_CASE("what a user can mend exits with 2, what a machine lacks with 3") {
 }
 
 TEST_CASE("work that no machine has the memory for is refused with its size") {
-  CHECK_NOTHROW(require_host_memory("run SpMM", spmm_host_bytes(64, 64, 8, 400)));
+  CHECK_NOTHROW(require_host_memory("spmm", {.rows = 64, .nonzeros = 400, .inputs = 512, .outputs = 512}));
   try {
-    require_host_memory("run SpMM", spmm_host_bytes(2'000'000'000, 2'000'000'000, 1'000'000, 10));
+    require_host_memory("spmm", {.rows = 2e9, .nonzeros = 10, .inputs = 2e15, .outputs = 2e15});
     FAIL("not refused");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::out_of_memory);
+    CHECK(contains(error.what(), "cannot run spmm"));
     CHECK(contains(error.what(), "GiB"));
   }
 }

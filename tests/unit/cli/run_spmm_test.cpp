@@ -1,206 +1,88 @@
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
-#include <regex>
-
-#include "sparse/text_file.hpp"
-#include "unit/cli/tool_process.hpp"
+#include "unit/cli/run_command.hpp"
 
 namespace vostok::cli::testing {
 namespace {
 
-std::vector<std::string> on_emulator(std::vector<std::string> arguments) {
-  std::vector<std::string> all = {"run", "spmm", "--device", "emulator"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return all;
-}
+const Arguments small = {"--random", "33x29x0.6", "--n", "7"};
 
-nlohmann::json json_of(const Outcome& outcome) {
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  return nlohmann::json::parse(outcome.output);
-}
-
-/// Exit status 2, nothing on stdout, and a sentence with these parts on stderr.
-void check_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.output.empty());
-  CHECK(outcome.errors.starts_with("vostok: "));
-  for (const std::string& part : parts) {
-    CAPTURE(std::string(part));
-    CHECK(contains(outcome.errors, part));
-  }
-}
-
-TEST_CASE("a random SpMM runs on the emulator and is verified") {
+TEST_CASE("spmm: every type, layout, stride and batch is verified") {
   const Tool tool;
-  const Outcome outcome = tool.run(on_emulator({"--random", "96x64x0.8", "--n", "40"}));
+  check_verified(tool, "spmm", small,
+                 {{"--dtype", "f16"},
+                  {"--dtype", "bf16", "--output-dtype", "f32", "--index", "i32"},
+                  {"--layout", "column_major", "--leading", "31", "--math", "strict"},
+                  {"--output-layout", "column_major", "--output-leading", "40", "--alignment", "4"},
+                  {"--batch", "3", "--values-per-batch", "--index", "u16"}});
+}
+
+TEST_CASE("spmm: every word of an epilogue is verified") {
+  const Tool tool;
+  check_verified(tool, "spmm", small,
+                 {{"--epilogue", "bias_per_row,relu"},
+                  {"--epilogue", "scale=-2.5,bias_per_column,gelu"},
+                  {"--epilogue", "device_scale=0.5,residual,gelu_tanh"},
+                  {"--epilogue", "accumulate,residual,silu"}});
+}
+
+TEST_CASE("spmm: --transpose multiplies by the transpose, and the report says so") {
+  const Tool tool;
+  const Outcome outcome = tool.run(on_emulator("spmm", {"--random", "24x40x0.7", "--n", "8", "--transpose", "--dtype", "f16", "--epilogue", "silu"}));
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
-  for (const char* part :
-       {"random 96x64x0.8, seed 1", "C[96,40] = A[96,64] B[64,40]", "emulator", "row_tile", "1 compiled by this process", "GFLOP/s", "VERIFIED\n"}) {
-    CAPTURE(std::string(part));
-    CHECK(contains(outcome.output, part));
-  }
+  CHECK(contains(outcome.output, "C[40,8] = A^T[40,24] B[24,8], f16, math accurate, epilogue silu"));
+  CHECK(contains(outcome.output, "VERIFIED\n"));
 }
 
-TEST_CASE("the second run compiles no kernel") {
+TEST_CASE("spmm: degenerate sizes are right: no rows, no columns, no nonzeros, n = 0") {
   const Tool tool;
-  const auto arguments = on_emulator({"--random", "64x64x0.75", "--n", "16", "--json"});
-  CHECK(json_of(tool.run(arguments))["compiled"] == 1);
-  CHECK(json_of(tool.run(arguments))["compiled"] == 0);
+  for (const char* random : {"0x5x0.5", "5x0x0.5", "0x0x0", "5x7x1", "1x1x0"})
+    check_verified(tool, "spmm", {"--random", random}, {{"--n", "0"}, {"--n", "1"}, {"--n", "9", "--epilogue", "bias_per_row"}});
 }
 
-TEST_CASE("--cache names another folder for the caches") {
+TEST_CASE("spmm: JSON tells the problem") {
   const Tool tool;
-  const auto arguments = on_emulator({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", (tool.folder() / "other").string()});
-  CHECK(json_of(tool.run(arguments))["compiled"] == 1);
-  CHECK(std::filesystem::exists(tool.folder() / "other"));
-  CHECK_FALSE(std::filesystem::exists(tool.folder() / "cache"));
+  const auto object = json_of(tool.run(on_emulator(
+      "spmm", {"--random", "16x8x0.5", "--n", "4", "--dtype", "f16", "--output-dtype", "f32", "--batch", "2", "--epilogue", "relu", "--json"})));
+  CHECK(object["m"] == 16);
+  CHECK(object["k"] == 8);
+  CHECK(object["n"] == 4);
+  CHECK(object["nonzeros"] == 64);
+  CHECK(object["dtype"] == "f16");
+  CHECK(object["output_dtype"] == "f32");
+  CHECK(object["batch"] == 2);
+  CHECK(object["epilogue"] == "relu");
+  CHECK(object["transpose"] == false);
+  CHECK(object["layout"] == "row_major");
 }
 
-TEST_CASE("every epilogue that the tool offers is verified") {
+TEST_CASE("spmm: a bad word of an epilogue is named, and the good ones are listed") {
   const Tool tool;
-  for (const char* bias : {"none", "per_row", "per_column"}) {
-    for (const char* activation : {"none", "relu"}) {
-      CAPTURE(std::string(bias));
-      CAPTURE(std::string(activation));
-      const auto arguments = on_emulator(
-          {"--random", "33x29x0.6", "--n", "7", "--bias", bias, "--activation", activation, "--scale", "-2.5", "--math", "strict", "--json"});
-      CHECK(json_of(tool.run(arguments))["verified"] == true);
-    }
-  }
-}
-
-TEST_CASE("degenerate sizes are right: no rows, no columns, no nonzeros, n = 0") {
-  const Tool tool;
-  for (const char* random : {"0x5x0.5", "5x0x0.5", "0x0x0", "5x7x1", "1x1x0"}) {
-    for (const char* n : {"0", "1", "9"}) {
-      CAPTURE(std::string(random));
-      CAPTURE(std::string(n));
-      CHECK(json_of(tool.run(on_emulator({"--random", random, "--n", n, "--json"})))["verified"] == true);
-    }
-  }
-}
-
-TEST_CASE("effort quick tunes, tells its progress on stderr, and the choice is found again") {
-  const Tool tool;
-  const auto problem = on_emulator({"--random", "64x48x0.7", "--n", "24", "--json"});
-  auto quick = problem;
-  quick.insert(quick.end(), {"--effort", "quick", "--budget", "3"});
-  const Outcome tuned = tool.run(quick);
-  const auto object = json_of(tuned);
-  CHECK(object["provenance"] == "tuned_here");
-  CHECK(object["compiled"].get<int>() > 1);
-  CHECK(contains(tuned.errors, "s left"));
-  const auto again = json_of(tool.run(problem));
-  CHECK(again["provenance"] == "tuned_here");
-  CHECK(again["config"] == object["config"]);
-  CHECK(again["compiled"] == 0);
-}
-
-TEST_CASE("--explain tells about candidates, and leaves --json one object") {
-  const Tool tool;
-  auto arguments = on_emulator({"--random", "32x32x0.5", "--n", "8", "--explain"});
-  const Outcome text = tool.run(arguments);
-  CHECK(text.status == 0);
-  CHECK(contains(text.output, "  from: heuristic"));
-  arguments.push_back("--json");
-  const Outcome json = tool.run(arguments);
-  CHECK(json_of(json)["verified"] == true);
-  CHECK(contains(json.errors, "  from: heuristic"));
-}
-
-TEST_CASE("a damaged matrix is refused with file, place and value") {
-  const Tool tool;
-  const auto refuse = [&](const char* name, const char* content, const std::vector<std::string>& parts) {
-    const std::string file = tool.folder().write(name, content).string();
-    std::vector<std::string> all = {file};
-    all.insert(all.end(), parts.begin(), parts.end());
-    check_refused(tool.run(on_emulator({"--matrix", file, "--n", "8"})), all);
+  const auto refuse = [&](const char* list, const std::vector<std::string>& parts) {
+    check_refused(tool.run(on_emulator("spmm", {"--random", "4x4x0", "--n", "1", "--epilogue", list})), parts);
   };
-  refuse("truncated.smtx", "3, 4, 5\n0 2 3 5\n0 1 2\n", {"column index"});
-  refuse("not_monotone.smtx", "3, 4, 5\n0 3 2 5\n0 1 2 0 1\n", {"row", "2", "3"});
-  refuse("out_of_range.smtx", "3, 4, 5\n0 2 3 5\n0 1 2 0 4\n", {"row 2", "4"});
-  refuse("empty.smtx", "", {"rows"});
-  refuse("truncated.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n", {"line"});
-  refuse("bad.npy", "not numpy", {});
-  refuse("matrix.txt", "1", {".smtx, .mtx or .npy"});
+  refuse("relu,tanh", {"--epilogue", "'tanh'", "bias_per_row, bias_per_column, residual, accumulate, scale=X, device_scale=X, relu, gelu"});
+  refuse("relu,,residual", {"''", "is not one of"});
+  refuse("relu,gelu", {"'gelu' does not go with 'relu'"});
+  refuse("bias_per_row,bias_per_column", {"'bias_per_column' does not go with 'bias_per_row'"});
+  refuse("residual,residual", {"'residual' does not go with 'residual'"});
+  refuse("scale", {"'scale' needs a number: scale=X"});
+  refuse("scale=nan", {"'nan' is not a finite number"});
+  refuse("scale=1,device_scale=2", {"'device_scale=2' does not go with 'scale=1'"});
+  refuse("relu=1", {"'relu=1' takes no value"});
 }
 
-TEST_CASE("a missing file, a folder and an unknown device are refused") {
+TEST_CASE("spmm: a value that makes no sense is refused by the library, by name") {
   const Tool tool;
-  check_refused(tool.run(on_emulator({"--matrix", (tool.folder() / "absent.smtx").string(), "--n", "8"})), {"absent.smtx"});
-  check_refused(tool.run(on_emulator({"--matrix", (tool.folder() / "").string(), "--n", "8"})), {});
-  check_refused(tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1", "--device", "cpu"}), {"\"cpu\" does not name one"});
-}
-
-TEST_CASE("wrong usage is refused with the option and where to read on") {
-  const Tool tool;
-  check_refused(tool.run({}), {"Try: vostok --help"});
-  check_refused(tool.run({"fly"}), {"Try: vostok --help"});
-  check_refused(tool.run(on_emulator({"--n", "8"})), {"--matrix", "--random"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0"})), {"--n", "Try: vostok run spmm --help"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n", "x"})), {"--n"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n", "1", "--matrix", "a.smtx"})), {"--matrix", "--random"});
-  check_refused(tool.run(on_emulator({"--random", "4x4", "--n", "1"})), {"'4x4'", "2048x512x0.9"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n=-1"})), {"n = -1"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n", "1", "--effort", "hard"})),
-                {"--effort", "'hard'", "heuristic, cached, quick, full"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n", "1", "--scale", "nan"})), {"scale"});
-  check_refused(tool.run(on_emulator({"--random", "4x4x0", "--n", "1", "--activation", "gelu"})), {"activation", "gelu"});
-}
-
-TEST_CASE("absurd sizes are refused before memory is asked for") {
-  const Tool tool;
-  check_refused(tool.run(on_emulator({"--random", "100000x100000x0.5", "--n", "1"})), {"nonzeros"});
-  const Outcome outcome = tool.run(on_emulator({"--random", "1000000x1000000x1", "--n", "10000000"}));
-  CHECK(outcome.status == 3);
-  CHECK(contains(outcome.errors, "GiB of host memory"));
-  const Outcome overflow = tool.run(on_emulator({"--random", "1000000x1000000x1", "--n", "9223372036854775807"}));
-  CHECK(overflow.status >= 2);
-  CHECK(overflow.status < 128);
-}
-
-TEST_CASE("the real matrices: DLMC and a graph, whose symmetry is expanded and said") {
-#ifdef VOSTOK_THREAD_SANITIZER
-  MESSAGE("skipped: real matrices take ThreadSanitizer many minutes; the other builds run them");
-  return;
-#endif
-  std::filesystem::path data;
-  if (!sparse::testing::find_data(data)) return;
-  const Tool tool;
-  const auto layers = sparse::testing::files_below(data / "dlmc" / "transformer" / "magnitude_pruning" / "0.98", ".smtx");
-  REQUIRE_FALSE(layers.empty());
-  const auto layer = json_of(tool.run(on_emulator({"--matrix", layers.front().string(), "--n", "16", "--json"})));
-  CHECK(layer["verified"] == true);
-  const Outcome cora = tool.run(on_emulator({"--matrix", (data / "graphs" / "cora.mtx").string(), "--n", "16"}));
-  CAPTURE(cora.errors);
-  CHECK(cora.status == 0);
-  CHECK(contains(cora.output, "symmetric, expanded"));
-  CHECK(contains(cora.output, "VERIFIED\n"));
-}
-
-TEST_CASE("help teaches: every option has a line in the README, every subcommand ends with examples") {
-  const Tool tool;
-  const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{}, std::vector<std::string>{"run", "spmm"}, std::vector<std::string>{"doctor"}, std::vector<std::string>{"study"}}) {
-    auto arguments = command;
-    arguments.emplace_back("--help");
-    const Outcome help = tool.run(arguments);
-    CHECK(help.status == 0);
-    CHECK(help.errors.empty());
-    CHECK(contains(help.output, "Examples:"));
-    const std::regex option("\n +(?:-[a-z],)?(--[a-z]+)");
-    for (std::sregex_iterator match(help.output.begin(), help.output.end(), option), end; match != end; ++match) {
-      CAPTURE((*match)[1].str());
-      CHECK(contains(readme, "`" + (*match)[1].str()));
-    }
-  }
-  CHECK(tool.run({"--version"}).output == "vostok " VOSTOK_VERSION "\n");
+  const auto refuse = [&](const Arguments& options, const std::vector<std::string>& parts) {
+    check_refused(tool.run(on_emulator("spmm", Arguments{"--random", "8x8x0.5", "--n", "4"} + options)), parts);
+  };
+  refuse({"--alignment", "3"}, {"alignment_bytes = 3"});
+  refuse({"--batch", "0"}, {"batch = 0"});
+  refuse({"--leading", "3"}, {"dense_leading = 3"});
+  refuse({"--output-leading=-1"}, {"output_leading = -1"});
+  refuse({"--dtype", "f64"}, {"--dtype", "'f64'", "f32, f16, bf16"});
+  refuse({"--output-dtype", "int"}, {"--output-dtype", "'int'"});
+  refuse({"--layout", "diagonal"}, {"--layout", "row_major, column_major"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What `vostok run spmm` found out, as text for people and as JSON for programs.
+// What `vostok run` found out, as text for people and as JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -7,35 +7,41 @@
 
 #include <vostok/context.hpp>
 #include <vostok/plan.hpp>
-#include <vostok/problem.hpp>
 
+#include "cli/job.hpp"
 #include "cli/measure.hpp"
-#include "tune/spmm_case.hpp"
+#include "tune/case.hpp"
 
 namespace vostok::cli {
 
-struct SpmmReport {
-  std::string matrix = {};  ///< the file, or what was generated
+struct MatrixReport {
+  std::string source = {};  ///< the file, or what was generated
   std::string note = {};    ///< what reading did to it, e.g. "pattern, symmetric, expanded"
   TopologyStatistics statistics = {};
-  Spmm problem = {};
-  float scale = 1;
+  double topology_ms = 0;
+};
+
+struct RunReport {
+  std::string operation = {};
+  std::optional<MatrixReport> matrix = {};  ///< absent for operations without one
+  Subject subject = {};
   DeviceInfo device = {};
   Explanation explanation = {};  ///< an empty family: nothing to compute
   std::int64_t compiled = 0;     ///< kernels compiled by this process
   double compile_ms = 0;         ///< summed over the threads that compiled
-  double topology_ms = 0;
-  double plan_ms = 0;  ///< compiling and tuning included
-  double flops = 0;    ///< useful: 2 * nonzeros * n
+  double plan_ms = 0;            ///< compiling and tuning included
+  double flops = 0;              ///< useful: what subject.work says
   std::optional<Timing> timing = {};
   tune::Check check = {};
 
   bool verified() const { return check.wrong.empty(); }
+  /// Whether an execute of the plan launches anything.
+  bool launches() const;
   std::optional<double> gflops() const;
 };
 
-std::string report_text(const SpmmReport& report);
+std::string report_text(const RunReport& report);
 /// One object on one line; values that are not finite are null.
-std::string report_json(const SpmmReport& report);
+std::string report_json(const RunReport& report);
 
 }  // namespace vostok::cli

@@ -1,0 +1,25 @@
+// Factors: passed by value, or read from device memory.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include <vostok/enums.hpp>
+
+namespace vostok::cli {
+
+struct Factor {
+  Scale kind = Scale::one;
+  float value = 1;
+};
+
+/// A finite number; CLI::ValidationError naming the option and the text for anything else.
+float parse_number(const std::string& option, const std::string& text);
+
+/// --scale and --device-scale, of which one may be given; `what` is what they multiply.
+void add_factor_options(CLI::App& app, Factor& factor, const std::string& what);
+
+/// ", scale 0.5", ", device_scale 0.5" or nothing.
+std::string factor_words(const Factor& factor);
+
+}  // namespace vostok::cli

@@ -1,0 +1,73 @@
+// What an operation contributes to `vostok run`; the rest of a run is the same for all (cli/runner.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "cli/host_memory.hpp"
+#include "device/device.hpp"
+#include "sparse/csr.hpp"
+#include "tune/case.hpp"
+
+namespace vostok::cli {
+
+/// A field of the JSON report.
+struct Field {
+  std::string name;
+  std::variant<bool, std::int64_t, std::string> value;
+};
+
+/// A problem in words.
+struct Subject {
+  std::string problem = {};        ///< "C[8,32] = A[8,4] B[4,32], f32, math accurate"
+  std::string work = {};           ///< what GFLOP/s count: "2 x nonzeros x n"
+  std::vector<Field> fields = {};  ///< sizes, types and what else tells this problem from another
+  Footprint footprint = {};
+};
+
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual const char* operation() const = 0;  ///< as the command is called: "spmm"
+  virtual bool masked() const = 0;            ///< whether there is a sparse matrix
+  /// Called with rows, columns and nonzeros before there is a matrix, and with all statistics then.
+  virtual Subject describe(const TopologyStatistics& matrix) const = 0;
+  virtual AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) = 0;
+  /// Operands for the plan that was made.
+  virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const = 0;
+  /// Executes that plan; `arguments` are the case's.
+  virtual void execute(Stream stream, const void* arguments) const = 0;
+};
+
+/// A job whose problem is planned by Context::plan.
+template <class Problem>
+class JobOf : public Job {
+ public:
+  explicit JobOf(Problem problem) : problem_(std::move(problem)) {}
+
+  bool masked() const final { return Problem::masked; }
+  AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) override {
+    if constexpr (Problem::masked) plan_ = context.plan(problem_, topology, options);
+    else plan_ = context.plan(problem_, options);
+    return plan_;
+  }
+  void execute(Stream stream, const void* arguments) const final {
+    plan_.execute(stream, *static_cast<const typename Problem::Arguments*>(arguments));
+  }
+
+ protected:
+  const Problem& problem() const { return problem_; }
+  const Plan<Problem>& made_plan() const { return plan_; }
+
+ private:
+  Problem problem_;
+  Plan<Problem> plan_;
+};
+
+}  // namespace vostok::cli

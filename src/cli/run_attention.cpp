@@ -1,0 +1,133 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include <vostok/attention.hpp>
+
+#include "base/checked.hpp"
+#include "cli/commands.hpp"
+#include "cli/problem_options.hpp"
+#include "cli/run_options.hpp"
+#include "cli/runner.hpp"
+#include "tune/attention_case.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  vostok run attention --random 1024x1024x0.95 --n 64           one head: each query attends to 5 % of the keys\n"
+    "  vostok run attention --matrix mask.mtx --n 64 --batch 8       eight heads that share a mask\n"
+    "  vostok run attention --band 4096x256x0.95 --n 64              the mask of the SC20 paper\n"
+    "  vostok run attention --random 512x512x0.9 --n 64 --batch 8 --interleaved --dtype bf16\n"
+    "                                                                operands as [tokens, heads, size]\n"
+    "  vostok run attention --random 512x512x0.9 --n 64 --saved row_statistics --backward\n"
+    "                                                                the gradients, from what a forward pass saved";
+
+struct AttentionOptions {
+  RunOptions run;
+  SparseAttention problem;
+  bool interleaved = false;
+  bool backward = false;
+};
+
+/// Heads side by side within a token: [tokens, heads, size].
+void interleave(SparseAttention& problem) {
+  const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
+  problem.query_leading = problem.key_leading = checked_multiply(problem.batch, problem.n, "a token's elements");
+  problem.value_leading = problem.output_leading = checked_multiply(problem.batch, value_size, "a token's elements");
+  problem.query_stride = problem.key_stride = problem.n;
+  problem.value_stride = problem.output_stride = value_size;
+}
+
+/// What the problems of both directions have alike, in words.
+Subject describe_attention(const SparseAttention& problem, bool backward, const TopologyStatistics& mask) {
+  const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
+  std::string words = fmt::format("{}softmax(Q[{},{}] K[{},{}]^T / sqrt({}), at the mask) V[{},{}]", backward ? "gradients of " : "", mask.rows,
+                                  problem.n, mask.cols, problem.n, problem.n, mask.cols, value_size);
+  words += problem_words(problem) + fmt::format(", saved {}", name(problem.saved));
+  if (problem.query_stride != 0) words += ", heads interleaved";
+  const double wide = static_cast<double>(problem.n + value_size) * static_cast<double>(problem.batch);
+  const auto rows = static_cast<double>(mask.rows);
+  const auto columns = static_cast<double>(mask.cols);
+  return {.problem = words,
+          .work = fmt::format("{} x nonzeros x (n + value size) x batch", backward ? 4 : 2),
+          .fields = problem_fields_of(problem, {{"m", mask.rows},
+                                                {"k", mask.cols},
+                                                {"n", problem.n},
+                                                {"value_size", value_size},
+                                                {"nonzeros", mask.nonzeros},
+                                                {"math", name(problem.math)},
+                                                {"backward", backward},
+                                                {"saved", name(problem.saved)},
+                                                {"interleaved", problem.query_stride != 0}}),
+          .footprint = {.rows = rows,
+                        .nonzeros = static_cast<double>(mask.nonzeros) * (1 + static_cast<double>(problem.batch)),
+                        .inputs = (rows + columns) * wide,
+                        .outputs = (backward ? rows + columns : rows) * wide}};
+}
+
+class AttentionJob final : public JobOf<SparseAttention> {
+ public:
+  using JobOf::JobOf;
+
+  const char* operation() const override { return "attention"; }
+  Subject describe(const TopologyStatistics& mask) const override { return describe_attention(problem(), false, mask); }
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
+    return std::make_unique<tune::AttentionCase>(device, problem(), mask, seed, made_plan().saved_bytes());
+  }
+};
+
+/// The gradients' plan, and one of the forward pass where that leaves something to read.
+class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
+ public:
+  using JobOf::JobOf;
+
+  const char* operation() const override { return "attention"; }
+  Subject describe(const TopologyStatistics& mask) const override { return describe_attention(problem().forward, true, mask); }
+  AnyPlan plan(const Context& context, const Topology& mask, const PlanOptions& options) override {
+    if (problem().forward.saved != Saved::none) forward_ = context.plan(problem().forward, mask, options);
+    return JobOf::plan(context, mask, options);
+  }
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
+    const std::int64_t saved_bytes = forward_ ? forward_.saved_bytes() : 0;
+    auto operands = std::make_unique<tune::AttentionBackwardCase>(device, problem(), mask, seed, saved_bytes);
+    if (!forward_) return operands;
+    const Workspace workspace = forward_.make_workspace();
+    AttentionArguments call = operands->forward_call();
+    call.workspace = workspace;
+    forward_.execute(device.own_stream(), call);
+    device.synchronize(device.own_stream());
+    return operands;
+  }
+
+ private:
+  AttentionPlan forward_;
+};
+
+}  // namespace
+
+void add_run_attention(CLI::App& parent, int& status) {
+  auto options = std::make_shared<AttentionOptions>();
+  SparseAttention& problem = options->problem;
+  CLI::App& app = *parent.add_subcommand("attention", "Attention at a sparse mask: softmax(Q K^T / sqrt(n)) V, and its gradients");
+  app.footer(examples);
+  add_matrix_options(app, options->run, "The mask, [queries, keys]");
+  add_band_option(app, options->run);
+  add_size_option(app, "--n", problem.n, "Size of a query and of a key in one head")->required();
+  add_size_option(app, "--value-size", problem.value_size, "Size of a value in one head; 0: n");
+  add_problem_options(app, problem);
+  app.add_flag("--interleaved", options->interleaved, "Heads (the batch) lie side by side within a token: [tokens, heads, size]");
+  add_enum_option(app, "--saved", problem.saved, "What the forward pass leaves for the backward pass: none, probabilities or row_statistics");
+  app.add_flag("--backward", options->backward, "The gradients by Q, K and V");
+  add_run_options(app, options->run);
+  app.callback([options, &status] {
+    if (options->interleaved) interleave(options->problem);
+    AttentionJob forward(options->problem);
+    AttentionBackwardJob backward(SparseAttentionBackward{.forward = options->problem});
+    status = options->backward ? run(options->run, backward) : run(options->run, forward);
+  });
+}
+
+}  // namespace vostok::cli

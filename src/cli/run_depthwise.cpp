@@ -1,0 +1,105 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <vostok/convolution.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/epilogue_option.hpp"
+#include "cli/problem_options.hpp"
+#include "cli/run_options.hpp"
+#include "cli/runner.hpp"
+#include "tune/conv_case.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  vostok run depthwise --channels 128 --height 56               a 3x3 filter for each channel of a 56x56 image\n"
+    "  vostok run depthwise --channels 64 --height 112 --stride 2 --padding 0,1,0,1 --epilogue bias,relu\n"
+    "                                                                a layer of MobileNetV1\n"
+    "  vostok run depthwise --channels 32 --height 17 --width 23 --kernel 5 --padding 2 --batch 4 --dtype f16";
+
+struct DepthwiseOptions {
+  RunOptions run;
+  DepthwiseConvolution problem;
+  std::vector<std::int64_t> padding = {1};
+  std::string epilogue;  ///< as it was given
+};
+
+class DepthwiseJob final : public JobOf<DepthwiseConvolution> {
+ public:
+  explicit DepthwiseJob(const DepthwiseOptions& options) : JobOf(options.problem), epilogue_(options.epilogue) {}
+
+  const char* operation() const override { return "depthwise"; }
+  Subject describe(const TopologyStatistics& none) const override;
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr&, std::uint64_t seed) const override {
+    return std::make_unique<tune::DepthwiseCase>(device, problem(), seed);
+  }
+
+ private:
+  std::string epilogue_;
+};
+
+Subject DepthwiseJob::describe(const TopologyStatistics&) const {
+  const DepthwiseConvolution& convolution = problem();
+  const Padding& padding = convolution.padding;
+  std::string words =
+      fmt::format("{} channels of {}x{}, {}x{} filters, stride {}, padding {},{},{},{}", convolution.channels, convolution.height, convolution.width,
+                  convolution.kernel, convolution.kernel, convolution.stride, padding.top, padding.bottom, padding.left, padding.right);
+  words += problem_words(convolution);
+  if (!epilogue_.empty()) words += ", epilogue " + epilogue_;
+  const double planes = static_cast<double>(convolution.batch) * static_cast<double>(convolution.channels);
+  const double pixels = static_cast<double>(convolution.height) * static_cast<double>(convolution.width);
+  return {.problem = words,
+          .work = "2 x outputs x filter elements",
+          .fields = problem_fields_of(convolution, {{"channels", convolution.channels},
+                                                    {"height", convolution.height},
+                                                    {"width", convolution.width},
+                                                    {"kernel", std::int64_t{convolution.kernel}},
+                                                    {"stride", std::int64_t{convolution.stride}},
+                                                    {"epilogue", epilogue_}}),
+          .footprint = {.inputs = planes * pixels, .outputs = planes * pixels}};
+}
+
+void set_padding(DepthwiseConvolution& problem, const std::vector<std::int64_t>& sides) {
+  if (sides.size() != 1 && sides.size() != 4)
+    fail(ErrorCode::invalid_argument, "cannot run depthwise: --padding has {} numbers; give one, or TOP,BOTTOM,LEFT,RIGHT", sides.size());
+  const bool same = sides.size() == 1;
+  problem.padding = {.top = sides[0], .bottom = sides[same ? 0 : 1], .left = sides[same ? 0 : 2], .right = sides[same ? 0 : 3]};
+}
+
+}  // namespace
+
+void add_run_depthwise(CLI::App& parent, int& status) {
+  auto options = std::make_shared<DepthwiseOptions>();
+  DepthwiseConvolution& problem = options->problem;
+  CLI::App& app = *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
+  app.footer(examples);
+  add_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own")->required();
+  add_size_option(app, "--height", problem.height, "Of an image")->required();
+  CLI::Option* width = app.add_option("--width", problem.width, "Of an image; the height where it is not given")->type_name("N");
+  app.add_option("--kernel", problem.kernel, "Height and width of a filter: 3 or 5")->type_name("N")->capture_default_str();
+  app.add_option("--stride", problem.stride, "Pixels between two outputs: 1 or 2")->type_name("N")->capture_default_str();
+  app.add_option("--padding", options->padding, "Zeros around an image: one number, or TOP,BOTTOM,LEFT,RIGHT")
+      ->type_name("N")
+      ->delimiter(',')
+      ->expected(1, 4)
+      ->capture_default_str();
+  add_problem_options(app, problem);
+  std::vector<Word> words = {{.text = "bias", .take = [&problem](float) { problem.bias = true; }}};
+  for (Word& word : activation_words(problem.activation)) words.push_back(std::move(word));
+  add_word_list_option(app, options->epilogue, std::move(words));
+  add_run_options(app, options->run);
+  app.callback([options, width, &status] {
+    if (width->empty()) options->problem.width = options->problem.height;
+    set_padding(options->problem, options->padding);
+    DepthwiseJob job(*options);
+    status = run(options->run, job);
+  });
+}
+
+}  // namespace vostok::cli
