@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/problem_fields.hpp"
+#include "ops/stored_matrix.hpp"
 #include "plan/plan_state.hpp"
 
 namespace vostok::plan {
@@ -14,8 +15,8 @@ namespace {
 void require_layout(const char* object, const char* leading_field, std::int64_t leading, const char* stride_field, std::int64_t stride,
                     std::int64_t rows, std::int64_t width, std::int64_t batch) {
   ops::require_stride(object, leading_field, leading, width);
-  // Heads may lie side by side within a row ([tokens, heads, size]), so a stride may be as small as one head's width.
-  if (batch > 1 && rows > 0) ops::require_stride(object, stride_field, stride, width);
+  const ops::StoredMatrix heads = ops::stored_matrix(Layout::row_major, rows, width, leading, stride);
+  ops::require_stride(object, stride_field, stride, ops::least_stride(heads, batch));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Attention's plans, forward and backward, through the public API on every device that is here.
 #include <doctest/doctest.h>
 
-#include <memory>
-
 #include "device/devices.hpp"
 #include "device/kernel_devices.hpp"
 #include "tune/attention_case.hpp"
@@ -191,6 +189,40 @@ TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved
   });
 }
 
+TEST_CASE("attention's cases refuse what is wrong: nothing written, written beside, another scale, nothing saved") {
+  const Context context = test::memory_context("emulator");  // whose device memory the host can write
+  const sparse::Csr mask = sparse::uniform(16, 16, 0.5, 3);
+  const AttentionPlan plan =
+      context.plan(SparseAttention{.n = 8, .output_leading = 9, .alignment_bytes = 4, .saved = Saved::row_statistics}, context.topology(mask.view()));
+  tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 4, plan.saved_bytes());
+  const Workspace workspace = plan.make_workspace();
+  operands.set_workspace(workspace);
+  const auto wrong = [&](const auto& spoil) {
+    return operands
+        .verify([&](Stream stream) {
+          AttentionArguments call = operands.call();
+          spoil(stream, call);
+        })
+        .wrong;
+  };
+  CHECK(wrong([&](Stream stream, const AttentionArguments& call) { plan.execute(stream, call); }).empty());
+  CHECK(wrong([](Stream, const AttentionArguments&) {}).find("the output: element") != std::string::npos);
+  CHECK(wrong([&](Stream stream, AttentionArguments& call) {
+          call.scale = 0.4F;
+          plan.execute(stream, call);
+        }).find("above the tolerance") != std::string::npos);
+  CHECK(wrong([&](Stream stream, const AttentionArguments& call) {
+          plan.execute(stream, call);
+          test::device_of(context).synchronize(stream);
+          static_cast<float*>(call.output)[8] = 1;
+        }).find("memory outside the output's lines") != std::string::npos);
+  CHECK(wrong([&](Stream stream, const AttentionArguments& call) {
+          plan.execute(stream, call);
+          test::device_of(context).synchronize(stream);
+          static_cast<float*>(call.saved)[3] += 0.01F;
+        }).find("of what was saved is above") != std::string::npos);
+}
+
 TEST_CASE("attention's problem is refused by field and value where it makes no sense") {
   const Context context = test::memory_context("emulator");
   const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
@@ -206,5 +238,7 @@ TEST_CASE("attention's problem is refused by field and value where it makes no s
   refuse({.n = 8, .batch = 0}, "batch = 0");
   refuse({.n = 8, .query_leading = 7}, "query_leading = 7");
   refuse({.n = 8, .batch = 2, .value_stride = 7}, "value_stride = 7");
+  refuse({.n = 8, .batch = 2, .key_leading = 10, .key_stride = 9}, "key_stride = 9");
+  refuse({.n = 8, .batch = 3, .output_leading = 16, .output_stride = 8}, "output_stride = 8");
   refuse({.n = 8, .alignment_bytes = 2}, "alignment_bytes = 2");
 }
