@@ -33,6 +33,11 @@ bool take_shape(std::string_view text, std::int64_t& first, std::int64_t& second
   return take_number(text, first) && take_cross(text) && take_number(text, second) && take_cross(text) && take_number(text, sparsity) && text.empty();
 }
 
+void require_share(const char* what, double sparsity) {
+  if (!(sparsity >= 0 && sparsity <= 1))
+    fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", what, sparsity);
+}
+
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
@@ -49,9 +54,7 @@ RandomMatrix parse_random_matrix(const std::string& text) {
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} rows are outside 0 to 2^31 - 2", shape.rows);
   if (shape.cols < 0 || shape.cols > most)
     fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} columns are outside 0 to 2^31 - 1", shape.cols);
-  const bool is_share = shape.sparsity >= 0 && shape.sparsity <= 1;
-  if (!is_share)
-    fail(ErrorCode::invalid_argument, "cannot make a random matrix: sparsity {} is outside 0 to 1 (it is the share of zeros)", shape.sparsity);
+  require_share("random matrix", shape.sparsity);
   const double nonzeros = static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * (1 - shape.sparsity);
   if (nonzeros > static_cast<double>(most))
     fail(ErrorCode::unsupported, "cannot make a random matrix: {} has {:.3g} nonzeros, and at most 2^31 - 1 are supported", text, nonzeros);
@@ -67,6 +70,7 @@ AttentionMask parse_band(const std::string& text, std::uint64_t seed) {
   if (!take_shape(text, mask.rows, mask.width, mask.sparsity))
     fail(ErrorCode::invalid_argument, "cannot read --band: '{}' is not ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", text);
   if (mask.rows < 0 || mask.rows >= most) fail(ErrorCode::invalid_argument, "cannot make a band: {} rows are outside 0 to 2^31 - 2", mask.rows);
+  require_share("band", mask.sparsity);
   mask.cols = mask.rows;
   return mask;
 }

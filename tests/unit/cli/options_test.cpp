@@ -11,6 +11,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/host_memory.hpp"
 #include "cli/random_matrix.hpp"
+#include "error_code.hpp"
 #include "sparse/text_file.hpp"
 #include "unit/cli/tool_process.hpp"
 
@@ -20,13 +21,7 @@ namespace {
 using testing::contains;
 
 ErrorCode code_of(const std::string& random) {
-  try {
-    parse_random_matrix(random);
-  } catch (const Error& error) {
-    return error.code();
-  }
-  FAIL("no error for ", random);
-  return ErrorCode::internal;
+  return vostok::test::code_of([&] { parse_random_matrix(random); });
 }
 
 TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
@@ -42,6 +37,22 @@ TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
                            "5x5xnan", "5.5x5x0.5", "99999999999999999999x5x0.5", "2147483647x5x0.9", "5x2147483648x0.9"}) {
     CAPTURE(std::string(text));
     CHECK(code_of(text) == ErrorCode::invalid_argument);
+  }
+}
+
+TEST_CASE("a band is ROWSxWIDTHxSPARSITY, square and causal, and its size is known beforehand") {
+  const AttentionMask mask = parse_band("4096x256x0.95", 7);
+  CHECK(mask.rows == 4096);
+  CHECK(mask.cols == 4096);
+  CHECK(mask.width == 256);
+  CHECK(mask.sparsity == 0.95);
+  CHECK(mask.causal);
+  CHECK(mask.seed == 7);
+  CHECK(expected_nonzeros(mask) == 4096 * 256 + 419'430);
+  CHECK(expected_nonzeros(parse_band("10x99x0", 1)) == 100);
+  for (const char* text : {"", "4096", "4096x256", "4096x256x", "4096x256x2", "4096x256xnan", "-1x2x0.5", "2147483647x2x0.5"}) {
+    CAPTURE(std::string(text));
+    CHECK(vostok::test::code_of([&] { parse_band(text, 1); }) == ErrorCode::invalid_argument);
   }
 }
 
