@@ -112,8 +112,7 @@ class Layer {
     const auto check = [&](const char* what, auto& operands, const auto& plan) {
       const Workspace workspace = plan.make_workspace();
       operands.set_workspace(workspace);
-      using Problem = std::remove_cvref_t<decltype(plan.problem())>;
-      const tune::Check result = operands.verify([&](Stream on) { plan.execute(on, call_of<Problem>(operands)); });
+      const tune::Check result = operands.verify([&](Stream on) { plan.execute(on, operands.call()); });
       return result.wrong.empty() ? std::string() : fmt::format("{}: {}", what, result.wrong);
     };
     tune::SpmmCase forward(device_, forward_plan_.problem(), *mask_, options_.seed);

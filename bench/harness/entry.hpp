@@ -29,12 +29,6 @@ struct Entry {
   std::map<std::string, double> bounds_us = {};  ///< times that nothing can be below, by name
 };
 
-/// The operation's arguments with a case's operands.
-template <class Planned>
-const typename Planned::Arguments& call_of(const tune::Case& operands) {
-  return *static_cast<const typename Planned::Arguments*>(operands.arguments());
-}
-
 /// What an entry was made of; the peers' operands point into it.
 template <class Planned>
 struct Planning {
@@ -42,7 +36,8 @@ struct Planning {
   Topology topology;
   Entry entry;
 
-  const typename Planned::Arguments& call() const { return call_of<Planned>(*entry.operands); }
+  /// The operation's arguments with the entry's operands.
+  const typename Planned::Arguments& call() const { return *static_cast<const typename Planned::Arguments*>(entry.operands->arguments()); }
 
   PeerMatrix peer_matrix() const {
     const ops::TopologyPointers pointers = topology.state()->pointers({});
@@ -72,7 +67,7 @@ Planning<Planned> plan_entry(const Context& context, device::Device& device, con
               .plan_ms = plan_ms,
               .kernels_compiled = context.counters().kernels_compiled - compiled_before,
               .operands = operands,
-              .execute = [plan, operands, workspace](Stream stream) { plan.execute(stream, call_of<Planned>(*operands)); }};
+              .execute = [plan, operands, workspace](Stream stream) { plan.execute(stream, operands->call()); }};
   return {.matrix = std::move(matrix), .topology = topology, .entry = std::move(entry)};
 }
 

@@ -50,15 +50,15 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
       bias_(upload(device, Dtype::f32, host_.bias)),
       residual_(upload(device, *host_.problem.output, host_.residual)),
       scale_(upload(device, Dtype::f32, std::span<const float>(&host_.scale, 1))),
-      output_(device, *host_.problem.output, host_.output_shape, problem.batch),
-      arguments_{.values = values_.data(),
-                 .dense = dense_.data(),
-                 .output = output_.data(),
-                 .bias = bias_.data(),
-                 .residual = residual_.data(),
-                 .scale = problem.epilogue.scale == Scale::host ? host_scale : 1.0F,
-                 .device_scale = scale_.as<float>(),
-                 .n = problem.n} {
+      output_(device, *host_.problem.output, host_.output_shape, problem.batch) {
+  arguments_ = {.values = values_.data(),
+                .dense = dense_.data(),
+                .output = output_.data(),
+                .bias = bias_.data(),
+                .residual = residual_.data(),
+                .scale = problem.epilogue.scale == Scale::host ? host_scale : 1.0F,
+                .device_scale = scale_.as<float>(),
+                .n = problem.n};
   make_samples(seed + 6);
 }
 

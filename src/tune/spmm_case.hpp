@@ -15,16 +15,13 @@
 
 namespace vostok::tune {
 
-class SpmmCase final : public Case {
+class SpmmCase final : public CaseOf<SpmmArguments> {
  public:
   /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set; `matrix` is A,
   /// also where the problem transposes it. The matrix's own values are used where it has them. `host_scale` is the
   /// factor where the epilogue's scale is `host` or `device`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
-  const SpmmArguments& operands() const { return arguments_; }
-  const void* arguments() const override { return &arguments_; }
-  void set_workspace(void* workspace) override { arguments_.workspace = workspace; }
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
@@ -49,7 +46,6 @@ class SpmmCase final : public Case {
   device::Buffer residual_;
   device::Buffer scale_;
   GuardedOutput output_;
-  SpmmArguments arguments_;
 };
 
 }  // namespace vostok::tune

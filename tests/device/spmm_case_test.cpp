@@ -58,7 +58,7 @@ TEST_CASE("an SpMM case refuses an output that was not written, written wrongly,
     const ops::StoredMatrix shape = ops::stored_matrix(problem.output_layout, rows, problem.n, problem.output_leading, problem.output_stride);
     const std::int64_t bytes = ((problem.batch - 1) * shape.stride + shape.extent()) * element_bytes;
     const auto zeros = [&](std::int64_t from, std::int64_t to) {
-      auto* const output = static_cast<char*>(operands.operands().output);
+      auto* const output = static_cast<char*>(operands.call().output);
       return operands.verify([&](Stream stream) { device.fill(stream, output + from, 0, to - from); }).wrong;
     };
     const bool padded = shape.leading > shape.length;
