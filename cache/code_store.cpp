@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/unix_time.hpp"
 #include "cache/code_rows.hpp"
 
 namespace vostok::cache {
@@ -36,14 +37,14 @@ std::optional<device::Image> CodeStore::find_in(Layer& layer, const std::string&
     return std::nullopt;
   }
   // Once a day is enough to order eviction, and keeps readers from taking the write lock.
-  const std::int64_t now = unix_now();
+  const std::int64_t now = unix_seconds();
   if (layer.is_writable() && now - row->last_use >= day_seconds) layer.write([&](Connection& connection) { touch_code(connection, key, now); });
   return std::move(row->image);
 }
 
 void CodeStore::put(const plan::CodeEntry& entry, const device::Image& image) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write([&](Connection& connection) { store_code(connection, entry, image, unix_now(), max_bytes_); }))
+    if (!layers.write([&](Connection& connection) { store_code(connection, entry, image, unix_seconds(), max_bytes_); }))
       layers.memory().code->put(entry, image);
   });
 }

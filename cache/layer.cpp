@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/unix_time.hpp"
 #include "cache/location.hpp"
 
 namespace vostok::cache {
@@ -148,8 +149,7 @@ bool Layer::set_aside() {
   const FolderLock lock(file_.path.parent_path());
   const auto there = probe_->facts(file_.path);
   if (!is_same_file(there, opened_)) return true;
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const std::string aside = fmt::format("{}.damaged-{}", file_.path.string(), now);
+  const std::string aside = fmt::format("{}.damaged-{}", file_.path.string(), unix_seconds());
   std::error_code failure;
   // The journal first: left behind, it would be played into the new file.
   const std::string journal = file_.path.string() + "-journal";

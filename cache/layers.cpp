@@ -1,7 +1,5 @@
 #include "cache/layers.hpp"
 
-#include <chrono>
-
 namespace vostok::cache {
 
 Layers::Layers(const StoreSettings& settings) : memory_(plan::memory_stores()) {
@@ -31,7 +29,5 @@ std::vector<LayerState> Layers::states() {
   }
   return states;
 }
-
-std::int64_t unix_now() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace vostok::cache

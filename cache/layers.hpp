@@ -59,7 +59,4 @@ Result guarded(PerProcess<Layers>& process, const Reporter& reporter, const std:
   }
 }
 
-/// Seconds since 1970.
-std::int64_t unix_now();
-
 }  // namespace vostok::cache

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/unix_time.hpp"
 #include "cache/tuning_rows.hpp"
 
 namespace vostok::cache {
@@ -80,7 +81,7 @@ void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::Device
 
 void TuningStore::set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write([&](Connection& connection) { store_winner(connection, problem, device, winner, unix_now()); }))
+    if (!layers.write([&](Connection& connection) { store_winner(connection, problem, device, winner, unix_seconds()); }))
       layers.memory().tuning->set_winner(problem, device, winner);
   });
 }

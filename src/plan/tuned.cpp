@@ -1,8 +1,8 @@
 // The planner's quick and full efforts: race candidates, store the evidence, return the winner.
-#include <chrono>
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/unix_time.hpp"
 #include "base/version.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
@@ -13,8 +13,6 @@
 namespace vostok::plan {
 
 namespace {
-
-std::int64_t unix_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 TrialRecord to_record(const tune::Candidate& candidate, const tune::Result& result) {
   return {.family = candidate.family,
