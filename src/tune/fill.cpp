@@ -1,8 +1,6 @@
 #include "tune/fill.hpp"
 
-#include <algorithm>
-#include <thread>
-#include <vector>
+#include "base/in_parts.hpp"
 
 namespace vostok::tune {
 
@@ -17,15 +15,10 @@ std::uint64_t mix(std::uint64_t value) {
 }  // namespace
 
 void fill_uniform(float* data, std::int64_t count, std::uint64_t seed) {
-  const std::int64_t parts = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 1 + count / 100'000);
-  std::vector<std::jthread> threads;
-  threads.reserve(static_cast<std::size_t>(parts));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    threads.emplace_back([=] {
-      for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i)
-        data[i] = static_cast<float>(mix(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(i)) >> 40) * 0x1p-23F - 1.0F;
-    });
-  }
+  in_parts(count, 100'000, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      data[i] = static_cast<float>(mix(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(i)) >> 40) * 0x1p-23F - 1.0F;
+  });
 }
 
 }  // namespace vostok::tune
