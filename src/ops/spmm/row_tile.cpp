@@ -265,7 +265,7 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
                                          .packed_stride = workspace.value_stride,
                                          .sets = workspace.value_sets}));
     }
-    if (config.prepare_dense) list.push_back(row_tile::prepare_launch(query, config));
+    if (config.prepare_dense && query.statistics.nonzeros > 0) list.push_back(row_tile::prepare_launch(query, config));
     list.push_back(row_tile::multiply_launch(query, config, topology));
     return list;
   }

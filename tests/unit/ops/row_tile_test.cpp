@@ -141,6 +141,13 @@ TEST_CASE("the workspace holds packed values and the prepared B, each on its bou
   CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
 }
 
+TEST_CASE("B is not prepared where A has no nonzeros: nothing would read it") {
+  const ops::SpmmQuery query = query_of({.n = 60, .dense_layout = Layout::column_major}, {.rows = 7, .cols = 10});
+  RowTileConfig config = ops::row_tile::default_config(query);
+  config.prepare_dense = true;
+  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
+}
+
 TEST_CASE("the space starts with the default, repeats nothing, and its admitted part and short list are of the promised size") {
   std::vector<Spmm> problems;
   for (const Math math : {Math::accurate, Math::strict})
