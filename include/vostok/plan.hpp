@@ -44,6 +44,7 @@ struct Trial {
 
 /// Which choice was made, from where, and why not another.
 struct Explanation {
+  std::string operation = {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
   std::string family = {};
   FieldMap config = {};
   Provenance provenance = Provenance::heuristic;

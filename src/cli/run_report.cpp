@@ -20,18 +20,20 @@ std::string matrix_text(const MatrixReport& matrix) {
          (matrix.note.empty() ? "" : line("", matrix.note));
 }
 
-std::string choice_text(const char* label, const Explanation& choice) {
+std::string choice_text(const char* label, const std::string& chosen, const Explanation& choice) {
   if (choice.family.empty()) return line(label, choice.note);
   std::string provenance = name(choice.provenance);
   if (!choice.note.empty()) provenance += ": " + choice.note;
   if (choice.speedup_over_default) provenance += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
-  return line(label, choice.family) + line("config", wrapped(to_text(choice.config))) + line("provenance", provenance);
+  return line(label, chosen) + line("config", wrapped(to_text(choice.config))) + line("provenance", provenance);
 }
 
 std::string explanation_text(const Explanation& explanation) {
-  if (explanation.steps.empty()) return choice_text("family", explanation);
+  if (explanation.steps.empty()) return choice_text("family", explanation.family, explanation);
   std::string text = line("family", fmt::format("{} of {} steps", explanation.family, explanation.steps.size()));
-  for (std::size_t i = 0; i < explanation.steps.size(); ++i) text += choice_text(fmt::format("step {}", i + 1).c_str(), explanation.steps[i]);
+  const auto of_step = [](const Explanation& step) { return fmt::format("{} {}", step.operation, step.family); };
+  for (std::size_t i = 0; i < explanation.steps.size(); ++i)
+    text += choice_text(fmt::format("step {}", i + 1).c_str(), of_step(explanation.steps[i]), explanation.steps[i]);
   return text;
 }
 
@@ -103,7 +105,11 @@ std::string report_json(const RunReport& report) {
                  {"tolerance", number(report.check.tolerance)},
                  {"verified", report.verified()}});
   for (const Field& field : report.subject.fields) std::visit([&](const auto& value) { object[field.name] = value; }, field.value);
-  for (const Explanation& step : report.explanation.steps) object["steps"].push_back(choice_json(step));
+  for (const Explanation& step : report.explanation.steps) {
+    ordered_json described = {{"operation", step.operation}};
+    described.update(choice_json(step));
+    object["steps"].push_back(std::move(described));
+  }
   // A file name that is not UTF-8 must not stop a report.
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -41,8 +41,11 @@ void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, st
 
 Explanation Planner::explain(const Choice& choice) const {
   const Decision& decision = *choice.decision;
-  Explanation explanation{
-      .family = std::string(decision.family->name()), .config = decision.config, .provenance = decision.provenance, .note = decision.note};
+  Explanation explanation{.operation = std::string(choice.query->operation),
+                          .family = std::string(decision.family->name()),
+                          .config = decision.config,
+                          .provenance = decision.provenance,
+                          .note = decision.note};
   explanation.median_us = decision.median_us;
   explanation.speedup_over_default = decision.speedup_over_default;
 
@@ -62,7 +65,8 @@ std::string Explanation::text() const {
     for (const Explanation& step : steps) text += step.text();
     return text;
   }
-  std::string text = fmt::format("{} {}\n  from: {}{}{}\n", family, to_text(config), name(provenance), note.empty() ? "" : ", ", note);
+  if (family.empty()) return note + "\n";
+  std::string text = fmt::format("{} {} {}\n  from: {}{}{}\n", operation, family, to_text(config), name(provenance), note.empty() ? "" : ", ", note);
   if (median_us) text += fmt::format("  median when tuned: {:.2f} us\n", *median_us);
   if (speedup_over_default) text += fmt::format("  over the default config: {:.2f}x\n", *speedup_over_default);
 

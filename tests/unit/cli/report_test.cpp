@@ -77,16 +77,19 @@ TEST_CASE("a composed plan is reported with every step's choice") {
   CHECK(report.launches());
   report.explanation.steps = {{.note = "nothing to compute"}};
   CHECK_FALSE(report.launches());
-  report.explanation.steps.push_back({.family = "row_softmax", .config = {{"warps", "4"}}, .provenance = Provenance::shipped});
+  report.explanation.steps.push_back(
+      {.operation = "softmax", .family = "row_softmax", .config = {{"warps", "4"}}, .provenance = Provenance::shipped});
   CHECK(report.launches());
   const std::string text = report_text(report);
-  for (const char* part : {"composed of 2 steps", "step 1          nothing to compute", "step 2          row_softmax", "warps=4", "shipped"}) {
+  for (const char* part :
+       {"composed of 2 steps", "step 1          nothing to compute", "step 2          softmax row_softmax", "warps=4", "shipped"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text, part));
   }
   const auto object = nlohmann::json::parse(report_json(report));
   CHECK(object["family"] == "composed");
   CHECK(object["steps"].size() == 2);
+  CHECK(object["steps"][1]["operation"] == "softmax");
   CHECK(object["steps"][1]["family"] == "row_softmax");
   CHECK(object["steps"][1]["provenance"] == "shipped");
 }

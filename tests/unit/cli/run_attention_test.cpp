@@ -39,8 +39,9 @@ TEST_CASE("attention: the report tells each step's choice, and JSON lists them")
   const Outcome text = shared_tool().run(on_emulator("attention", small + Arguments{"--batch", "2", "--interleaved", "--explain"}));
   CAPTURE(text.errors);
   CHECK(text.status == 0);
-  for (const char* part : {"softmax(Q[33,8] K[29,8]^T / sqrt(8), at the mask) V[29,8], f32, batch 2", "heads interleaved", "composed of 3 steps",
-                           "step 1", "row_strips", "step 3", "row_tile", "VERIFIED\n"}) {
+  for (const char* part :
+       {"softmax(Q[33,8] K[29,8]^T / sqrt(8), at the mask) V[29,8], f32, batch 2", "heads interleaved", "composed of 3 steps",
+        "step 1          sddmm row_strips\n", "step 2          softmax row_softmax\n", "step 3          spmm row_tile\n", "VERIFIED\n"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text.output, part));
   }
@@ -49,6 +50,8 @@ TEST_CASE("attention: the report tells each step's choice, and JSON lists them")
   CHECK(object["backward"] == true);
   CHECK(object["saved"] == "none");
   CHECK(object["steps"].size() == 7);
+  CHECK(object["steps"][0]["operation"] == "sddmm");
+  CHECK(object["steps"][6]["operation"] == "spmm");
   for (const auto& step : object["steps"]) CHECK_FALSE(step["family"].get<std::string>().empty());
 }
 
