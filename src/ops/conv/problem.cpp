@@ -1,6 +1,7 @@
 #include "ops/conv/problem.hpp"
 
 #include "base/checked.hpp"
+#include "ops/resolved_query.hpp"
 
 namespace vostok::ops {
 
@@ -43,18 +44,6 @@ void validate_image(const char* object, const P& problem, std::int64_t kernel_he
            "the input's bytes");
 }
 
-template <class QueryType, class P>
-std::shared_ptr<const QueryType> query_of(std::string_view operation, const P& problem, const SizeRange& n, const device::Device* device) {
-  auto query = std::make_shared<QueryType>();
-  query->operation = operation;
-  query->exact = exact_key(problem);
-  query->identity = identity_of(problem);
-  query->n = n;
-  query->device = device;
-  query->problem = problem;
-  return query;
-}
-
 }  // namespace
 
 void validate(const DepthwiseConvolution& problem, const TopologyStatistics&) {
@@ -93,16 +82,16 @@ void validate(const Im2col& problem, const TopologyStatistics&) {
 
 std::shared_ptr<const DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&, const SizeRange& n,
                                                  const device::Device* device) {
-  return query_of<DepthwiseQuery>("depthwise", problem, n, device);
+  return resolved_query<DepthwiseQuery>("depthwise", problem, {}, n, device);
 }
 
 std::shared_ptr<const BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&, const SizeRange& n,
                                                       const device::Device* device) {
-  return query_of<BiasActivationQuery>("bias_activation", problem, n, device);
+  return resolved_query<BiasActivationQuery>("bias_activation", problem, {}, n, device);
 }
 
 std::shared_ptr<const Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n, const device::Device* device) {
-  return query_of<Im2colQuery>("im2col", problem, n, device);
+  return resolved_query<Im2colQuery>("im2col", problem, {}, n, device);
 }
 
 }  // namespace vostok::ops

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/resolved_query.hpp"
 
 namespace vostok::ops {
 
@@ -72,16 +73,7 @@ void validate(const Sddmm& problem, const TopologyStatistics& statistics) {
 
 std::shared_ptr<const SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                              const device::Device* device) {
-  auto query = std::make_shared<SddmmQuery>();
-  query->problem = resolve(problem, statistics);
-  query->operation = "sddmm";
-  query->exact = exact_key(query->problem);
-  query->identity = identity_of(query->problem);
-  query->statistics = statistics;
-  query->n = n;
-  query->index = query->problem.index;
-  query->device = device;
-  return query;
+  return resolved_query<SddmmQuery>("sddmm", resolve(problem, statistics), statistics, n, device);
 }
 
 }  // namespace vostok::ops

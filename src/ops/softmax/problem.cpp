@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "ops/resolved_query.hpp"
 
 namespace vostok::ops {
 
@@ -34,16 +35,6 @@ void validate_stride(const char* object, const char* field, const P& problem, st
 /// 0 where the stride is packed, or steps over nothing.
 std::int64_t resolved_stride(std::int64_t stride, std::int64_t batch, std::int64_t nonzeros) { return batch == 1 || stride == nonzeros ? 0 : stride; }
 
-template <class QueryType>
-void fill(QueryType& query, std::string_view operation, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device) {
-  query.operation = operation;
-  query.exact = exact_key(query.problem);
-  query.identity = identity_of(query.problem);
-  query.statistics = statistics;
-  query.n = n;
-  query.device = device;
-}
-
 }  // namespace
 
 void validate(const Softmax& problem, const TopologyStatistics& statistics) {
@@ -63,25 +54,21 @@ void validate(const SoftmaxBackward& problem, const TopologyStatistics& statisti
 
 std::shared_ptr<const SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                                const device::Device* device) {
-  auto query = std::make_shared<SoftmaxQuery>();
-  Softmax& resolved = query->problem = problem;
+  Softmax resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.value_stride = resolved_stride(problem.value_stride, problem.batch, statistics.nonzeros);
   resolved.output_stride = resolved_stride(problem.output_stride, problem.batch, statistics.nonzeros);
-  fill(*query, "softmax", statistics, n, device);
-  return query;
+  return resolved_query<SoftmaxQuery>("softmax", resolved, statistics, n, device);
 }
 
 std::shared_ptr<const SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                                        const device::Device* device) {
-  auto query = std::make_shared<SoftmaxBackwardQuery>();
-  SoftmaxBackward& resolved = query->problem = problem;
+  SoftmaxBackward resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.probability_stride = resolved_stride(problem.probability_stride, problem.batch, statistics.nonzeros);
   resolved.output_gradient_stride = resolved_stride(problem.output_gradient_stride, problem.batch, statistics.nonzeros);
   resolved.input_gradient_stride = resolved_stride(problem.input_gradient_stride, problem.batch, statistics.nonzeros);
-  fill(*query, "softmax_backward", statistics, n, device);
-  return query;
+  return resolved_query<SoftmaxBackwardQuery>("softmax_backward", resolved, statistics, n, device);
 }
 
 }  // namespace vostok::ops

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/resolved_query.hpp"
 
 namespace vostok::ops {
 
@@ -73,16 +74,7 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
 
 std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                             const device::Device* device) {
-  auto query = std::make_shared<SpmmQuery>();
-  query->problem = resolve(problem, statistics, n);
-  query->operation = "spmm";
-  query->exact = exact_key(query->problem);
-  query->identity = identity_of(query->problem);
-  query->statistics = statistics;
-  query->n = n;
-  query->index = query->problem.index;
-  query->device = device;
-  return query;
+  return resolved_query<SpmmQuery>("spmm", resolve(problem, statistics, n), statistics, n, device);
 }
 
 std::int64_t largest_size(const Spmm& problem) {

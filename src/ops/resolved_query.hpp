@@ -1,0 +1,28 @@
+// The query of a problem, once the problem's defaults are filled in.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "ops/family.hpp"
+#include "ops/problem_fields.hpp"
+
+namespace vostok::ops {
+
+template <class XQuery, class Problem>
+std::shared_ptr<const XQuery> resolved_query(std::string_view operation, Problem resolved, const TopologyStatistics& statistics, const SizeRange& n,
+                                             const device::Device* device) {
+  auto query = std::make_shared<XQuery>();
+  query->operation = operation;
+  query->exact = exact_key(resolved);
+  query->identity = identity_of(resolved);
+  query->statistics = statistics;
+  query->n = n;
+  if constexpr (requires { resolved.index; }) query->index = resolved.index;
+  query->device = device;
+  query->problem = std::move(resolved);
+  return query;
+}
+
+}  // namespace vostok::ops
