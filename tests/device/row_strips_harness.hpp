@@ -9,6 +9,7 @@
 
 #include "codegen/fields.hpp"
 #include "device/kernel_devices.hpp"
+#include "device/uneven_mask.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/strips.hpp"
@@ -28,19 +29,6 @@ device::Buffer to_device(device::Device& device, const std::vector<T>& values) {
   device::Buffer buffer(device, static_cast<std::int64_t>(values.size() * sizeof(T)));
   if (!values.empty()) device.copy_to_device(buffer.data(), values.data(), buffer.bytes());
   return buffer;
-}
-
-/// Rows from empty to full, some very long: what neighbouring strips find hardest.
-inline sparse::Csr uneven_mask(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  sparse::Random random(seed);
-  sparse::Csr csr{.rows = rows, .cols = cols};
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const double share = random.below(4) == 0 ? 0.0 : random.below(8) == 0 ? 1.0 : random.uniform() * random.uniform();
-    for (std::int64_t k = 0; k < cols; ++k)
-      if (random.uniform() < share) csr.column_indices.push_back(static_cast<std::int32_t>(k));
-    csr.row_offsets.push_back(csr.nonzeros());
-  }
-  return csr;
 }
 
 /// The forms of a mask that row_strips reads. Its table holds empty strips, at its start and its end, as a topology's may.

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "codegen/fields.hpp"
 #include "device/kernel_devices.hpp"
+#include "device/uneven_mask.hpp"
 #include "ops/spmm/row_tile.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
@@ -24,19 +25,6 @@
 namespace vostok::test {
 
 inline const ops::Family& row_tile() { return *ops::find_family("spmm", "row_tile"); }
-
-/// Rows from empty to full, some very long: what a warp finds hardest.
-inline sparse::Csr uneven(std::int64_t rows, std::int64_t cols, std::uint64_t s) {
-  sparse::Random random(s);
-  sparse::Csr csr{.rows = rows, .cols = cols};
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const double share = random.below(4) == 0 ? 0.0 : random.below(8) == 0 ? 1.0 : random.uniform() * random.uniform();
-    for (std::int64_t k = 0; k < cols; ++k)
-      if (random.uniform() < share) csr.column_indices.push_back(static_cast<std::int32_t>(k));
-    csr.row_offsets.push_back(csr.nonzeros());
-  }
-  return csr;
-}
 
 /// One product to check.
 struct RowTileCase {

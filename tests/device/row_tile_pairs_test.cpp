@@ -47,7 +47,7 @@ Choice choose(Levels& levels) {
   constexpr std::array layouts = {Layout::row_major, Layout::column_major};
   const Shape shape = levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
   Spmm p{.n = levels.choose(std::array<std::int64_t, 6>{64, 1, 24, 33, 7, 200})};
-  const sparse::Csr csr = uneven(shape.rows, shape.cols, seed + static_cast<std::uint64_t>(shape.rows));
+  const sparse::Csr csr = uneven_mask(shape.rows, shape.cols, seed + static_cast<std::uint64_t>(shape.rows));
   p.element = levels.choose(types);
   p.output = levels.choose(types);
   p.index = levels.choose(std::array{IndexType::automatic, IndexType::i32});
@@ -89,7 +89,7 @@ FieldMap other_config(const ops::SpmmQuery& query) {
   return row_tile().default_config(query);
 }
 
-RowTileCase small_case(const Spmm& problem, std::uint64_t s) { return make_case(uneven(40, 90, s), problem, s); }
+RowTileCase small_case(const Spmm& problem, std::uint64_t s) { return make_case(uneven_mask(40, 90, s), problem, s); }
 
 }  // namespace
 

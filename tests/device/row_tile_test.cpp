@@ -87,7 +87,7 @@ Spmm random_problem(sparse::Random& random) {
 sparse::Csr random_matrix(sparse::Random& random) {
   const auto rows = pick<std::int64_t>(random, {1, 2, 5, 16, 33, 70});
   const auto cols = pick<std::int64_t>(random, {1, 3, 16, 61, 147, 300});
-  return uneven(rows, cols, random.bits());
+  return uneven_mask(rows, cols, random.bits());
 }
 
 /// Columns of B in use by row `row`.
@@ -105,7 +105,7 @@ TEST_CASE("every field of a config is tried in every value, and each gives the r
   REQUIRE(fields == tried);
 
   const Spmm problem{.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
-  const RowTileCase c = make_case(uneven(300, 37, seed), problem, seed);
+  const RowTileCase c = make_case(uneven_mask(300, 37, seed), problem, seed);
   for (const NamedDevice& on : kernel_devices()) {
     const ops::SpmmQuery query = c.query(*on.device);
     sparse::Random random(seed);
@@ -139,7 +139,7 @@ TEST_CASE("the default config and random configs are right on random shapes, str
 
 TEST_CASE("configs of the space are right on a matrix with uneven rows") {
   MESSAGE("seed " << seed);
-  const RowTileCase c = make_case(uneven(70, 500, seed), {.n = 196, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, seed);
+  const RowTileCase c = make_case(uneven_mask(70, 500, seed), {.n = 196, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, seed);
   for (const NamedDevice& on : kernel_devices()) {
     const ops::SpmmQuery query = c.query(*on.device);
     std::vector<FieldMap> admitted;
@@ -176,7 +176,7 @@ TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows o
 }
 
 TEST_CASE("64-bit offsets into B, and 64-bit row offsets and positions, give the same product as 32-bit ones") {
-  const RowTileCase c = make_case(uneven(33, 200, seed), {.n = 32}, seed);
+  const RowTileCase c = make_case(uneven_mask(33, 200, seed), {.n = 32}, seed);
   for (const NamedDevice& on : kernel_devices()) {
     FieldMap config = row_tile().default_config(c.query(*on.device));
     for (const char* prescale : {"true", "false"}) {
@@ -196,7 +196,7 @@ TEST_CASE("values that are not finite change their own row only") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (int i = 0; i < 6; ++i) {
-      RowTileCase clean = make_case(uneven(40, 90, seed + static_cast<std::uint64_t>(i)), {.n = 20}, seed);
+      RowTileCase clean = make_case(uneven_mask(40, 90, seed + static_cast<std::uint64_t>(i)), {.n = 20}, seed);
       const FieldMap config = random_config(clean.query(*on.device), random);
       RowTileCase spoilt = clean;
       std::set<std::int64_t> rows;
@@ -223,7 +223,7 @@ TEST_CASE("rows of B that a row of A does not name never reach it, whatever they
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed + 1);
     for (int i = 0; i < 6; ++i) {
-      RowTileCase clean = make_case(uneven(40, 90, seed + 50 + static_cast<std::uint64_t>(i)), {.n = 12}, seed);
+      RowTileCase clean = make_case(uneven_mask(40, 90, seed + 50 + static_cast<std::uint64_t>(i)), {.n = 12}, seed);
       const FieldMap config = random_config(clean.query(*on.device), random);
       RowTileCase spoilt = clean;
       for (std::int64_t k = 0; k < 90; k += 3)
@@ -246,7 +246,7 @@ TEST_CASE("rows of B that a row of A does not name never reach it, whatever they
 }
 
 TEST_CASE("the same config gives the same bits in every thread order") {
-  const RowTileCase c = make_case(uneven(40, 300, seed), {.n = 36}, seed);
+  const RowTileCase c = make_case(uneven_mask(40, 300, seed), {.n = 36}, seed);
   sparse::Random random(seed);
   const FieldMap config = random_config(c.query(*kernel_devices().front().device), random);
   const std::vector<float> first = run_row_tile(*kernel_devices()[0].device, c, config);
