@@ -19,6 +19,7 @@ racecheck  compute-sanitizer --tool racecheck over the operations' tests
 spmm, sddmm, softmax [:f32, :f16, :bf16]
            that operation over DATA beside the peers; sddmm:synthetic and softmax:synthetic: over the baselines' generated masks
 training   a mask that is replaced 200 times: topology and three rebinds, memory, compiles
+sparse_mlp a 90 % sparse perceptron trained beside its dense-masked twin, its masks regrown every 50 steps
 ablation   bench_ablation: each technique off, one at a time
 overhead   bench_overhead: execute beside a raw launch
 all        the measurements one after another, the most important first, within --deadline SECONDS (default 560). ARGUMENTs that are
@@ -64,6 +65,7 @@ measure() {
   case $1 in
     spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:*) compare "$@" ;;
     ablation) "$bin/bench_ablation" --data "$data" --out "$out/ablation.json" "${@:2}" 2>&1 | tee "$out/ablation.txt" ;;
+    sparse_mlp) "$bin/bench_sparse_mlp" --regrow 50 --out "$out/sparse_mlp.json" "${@:2}" 2>&1 | tee "$out/sparse_mlp.txt" ;;
     training | overhead) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
     *) echo "on_gpu.sh: '$1' is no measurement" >&2; return 2 ;;
   esac
@@ -75,8 +77,7 @@ measure() {
 slice_of() {
   case $1 in
     training | overhead) echo 40 ;;
-    softmax*) echo 60 ;;
-    *:synthetic) echo 60 ;;
+    softmax* | *:synthetic | sparse_mlp) echo 60 ;;
     *) echo 170 ;;
   esac
 }
@@ -92,12 +93,12 @@ all() {
   while [ $# -gt 0 ]; do
     case $1 in
       --deadline) deadline=$2; shift ;;
-      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | overhead | ablation) steps+=("$1") ;;
+      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | sparse_mlp | overhead | ablation) steps+=("$1") ;;
       *) arguments+=("$1") ;;
     esac
     shift
   done
-  [ ${#steps[@]} -gt 0 ] || steps=(training sddmm:f32 spmm:f16 softmax:f32 spmm:f32 overhead sddmm:f16 spmm:bf16 sddmm:bf16 softmax:f16 softmax:bf16
+  [ ${#steps[@]} -gt 0 ] || steps=(training sddmm:f32 spmm:f16 softmax:f32 spmm:f32 overhead sparse_mlp sddmm:f16 spmm:bf16 sddmm:bf16 softmax:f16 softmax:bf16
     sddmm:synthetic softmax:synthetic)
   [ ${#arguments[@]} -gt 0 ] || arguments=(--effort quick --budget 3)
   final=$out
@@ -111,7 +112,7 @@ all() {
     echo "=== $name, $seconds s at most ($((deadline - SECONDS)) s left)"
     status=0
     case $name in
-      training | overhead) measure "$name" || status=$? ;;
+      training | sparse_mlp | overhead) measure "$name" || status=$? ;;
       ablation) measure "$name" --effort cached --deadline "$seconds" || status=$? ;;
       *) measure "$name" "${arguments[@]}" --deadline "$seconds" || status=$? ;;
     esac
@@ -136,6 +137,6 @@ case $step in
     ;;
   memcheck | racecheck) sanitize "$step" "$@" ;;
   all) all "$@" ;;
-  spmm* | sddmm* | softmax* | training | ablation | overhead) measure "$step" "$@" ;;
+  spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | overhead) measure "$step" "$@" ;;
   *) usage; exit 2 ;;
 esac

@@ -2,7 +2,6 @@
 // SpMM, transposed SpMM for the input's gradient, SDDMM for the weights'. Only the public API is measured.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "base/text.hpp"
@@ -11,6 +10,7 @@
 #include "bench/harness/entry.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/run_record.hpp"
+#include "bench/harness/stop_watch.hpp"
 #include "cli/enum_option.hpp"
 #include "context_state.hpp"
 #include "sparse/generate.hpp"
@@ -38,17 +38,6 @@ constexpr double row_variation = 0.12;
 /// Microseconds of the parts of one step, each until its call returned; `settled`: all of them, until the device was done too.
 struct Step {
   double topology, forward, input_gradient, weight_gradient, settled;
-};
-
-class StopWatch {
- public:
-  double lap_us() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::micro>(now - std::exchange(lap_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point lap_ = std::chrono::steady_clock::now();
 };
 
 /// All with as many nonzeros. A few are enough: nothing remembers a mask by what it holds.

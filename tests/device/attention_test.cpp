@@ -7,16 +7,9 @@
 
 using namespace vostok;
 using test::code_of;
+using test::on_every_device;
 
 namespace {
-
-template <class Test>
-void on_every_device(Test&& body) {
-  for (const std::string& name : test::device_names()) {
-    CAPTURE(name);
-    body(test::memory_context(name));
-  }
-}
 
 /// Heads side by side within a token: [tokens, heads, size].
 SparseAttention interleaved(SparseAttention problem) {
@@ -143,7 +136,11 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
     CHECK(explanation.steps[0].family == "row_strips");
     CHECK(explanation.steps[1].family == "row_softmax");
     CHECK(explanation.steps[2].family == "row_tile");
-    for (const Explanation& step : explanation.steps) CHECK(explanation.text().find(step.family + " " + to_text(step.config)) != std::string::npos);
+    CHECK(explanation.steps[0].operation == "sddmm");
+    CHECK(explanation.steps[1].operation == "softmax");
+    CHECK(explanation.steps[2].operation == "spmm");
+    for (const Explanation& step : explanation.steps)
+      CHECK(explanation.text().find(step.operation + " " + step.family + " " + to_text(step.config)) != std::string::npos);
     CHECK(plan.family() == "row_tile");
     CHECK(plan.saved_bytes() == 0);
     CHECK(plan_with(Saved::row_statistics).saved_bytes() == 2 * 32 * 4);

@@ -9,6 +9,7 @@
 
 #include <vostok/vostok.hpp>
 
+#include "bench/models/floats.hpp"
 #include "context_state.hpp"
 #include "device/device.hpp"
 #include "error_code.hpp"
@@ -35,26 +36,17 @@ inline Context memory_context(const std::string& device) {
   return Context(Options{.device = device, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
 }
 
+/// body(context) on each of them.
+template <class Test>
+void on_every_device(Test&& body) {
+  for (const std::string& name : device_names()) {
+    CAPTURE(name);
+    body(memory_context(name));
+  }
+}
+
 inline device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 
-/// Device memory holding floats.
-class Floats {
- public:
-  Floats(device::Device& device, const std::vector<float>& values) : device_(&device), buffer_(device, bytes_of(values)), count_(values.size()) {
-    if (!values.empty()) device.copy_to_device(buffer_.data(), values.data(), bytes_of(values));
-  }
-  float* data() const { return buffer_.as<float>(); }
-  std::vector<float> read(Stream after = nullptr) const {
-    std::vector<float> values(count_);
-    if (count_ > 0) device_->copy_to_host(values.data(), buffer_.data(), bytes_of(values), after);
-    return values;
-  }
-
- private:
-  static std::int64_t bytes_of(const std::vector<float>& values) { return static_cast<std::int64_t>(values.size() * sizeof(float)); }
-  device::Device* device_;
-  device::Buffer buffer_;
-  std::size_t count_;
-};
+using models::Floats;
 
 }  // namespace vostok::test

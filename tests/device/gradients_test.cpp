@@ -2,12 +2,16 @@
 // beside its dense-masked twin.
 #include <doctest/doctest.h>
 
-#include <numeric>
-
+#include "bench/models/classification.hpp"
+#include "bench/models/dense_twin.hpp"
+#include "bench/models/regrow.hpp"
+#include "bench/models/sparse_mlp.hpp"
+#include "device/devices.hpp"
 #include "device/finite_differences.hpp"
-#include "device/sparse_mlp.hpp"
+#include "device/kernel_devices.hpp"
 
 using namespace vostok;
+using namespace vostok::models;
 using namespace vostok::test;
 
 namespace {
@@ -37,82 +41,16 @@ TEST_CASE("the gradients of a sparse perceptron agree with float64 finite differ
     SparseMlp mlp(memory_context(name), first, second, samples);
     std::vector<float> gradient = mlp.forward(first, second, x);
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] -= target[i];
-    const MlpGradient<float> found = mlp.backward(first, second, x, gradient);
+    const MlpGradient<float> found = mlp.backward(gradient);
     // A step of 2^-10 over a piecewise quadratic loss: exact but for the relu's corners, which these seeds do not cross.
     constexpr double tolerance = 2e-5;
     CHECK(distance(found.first.weights, finite_differences(first.weights, loss)) < tolerance);
     CHECK(distance(found.first.bias, finite_differences(first.bias, loss)) < tolerance);
     CHECK(distance(found.second.weights, finite_differences(second.weights, loss)) < tolerance);
     CHECK(distance(found.second.bias, finite_differences(second.bias, loss)) < tolerance);
-    CHECK(distance(found.input, finite_differences(x, loss)) < tolerance);
+    CHECK(distance(mlp.input_gradient(), finite_differences(x, loss)) < tolerance);
   }
 }
-
-namespace {
-
-/// Points around as many centres as there are classes, a sample a column.
-struct Task {
-  std::int64_t inputs;
-  std::int64_t classes;
-  std::vector<float> x;
-  std::vector<std::size_t> labels;
-
-  std::int64_t samples() const { return static_cast<std::int64_t>(labels.size()); }
-};
-
-/// Each class has three centres in different places, so that no linear classifier separates them.
-Task make_task(std::int64_t inputs, std::int64_t classes, std::int64_t samples, std::uint64_t task_seed) {
-  constexpr std::int64_t centres = 3;
-  const std::vector<float> centre = sparse::normal_values(classes * centres * inputs, seed + 100);
-  const std::vector<float> noise = sparse::normal_values(samples * inputs, task_seed);
-  Task task{.inputs = inputs, .classes = classes, .x = std::vector<float>(static_cast<std::size_t>(inputs * samples)), .labels = {}};
-  sparse::Random random(task_seed + 1);
-  for (std::int64_t s = 0; s < samples; ++s) {
-    const std::int64_t label = random.below(classes);
-    const std::int64_t place = label * centres + random.below(centres);
-    task.labels.push_back(static_cast<std::size_t>(label));
-    for (std::int64_t j = 0; j < inputs; ++j)
-      task.x[static_cast<std::size_t>(j * samples + s)] =
-          centre[static_cast<std::size_t>(place * inputs + j)] + 0.5F * noise[static_cast<std::size_t>(s * inputs + j)];
-  }
-  return task;
-}
-
-/// The gradient of the mean cross-entropy by the logits [classes, samples].
-template <class Real>
-std::vector<Real> cross_entropy_gradient(const std::vector<Real>& logits, const Task& task) {
-  std::vector<Real> gradient(logits.size());
-  const auto samples = static_cast<std::size_t>(task.samples());
-  for (std::size_t s = 0; s < samples; ++s) {
-    Real most = logits[s], sum = 0;
-    for (std::size_t c = 0; c * samples + s < logits.size(); ++c) most = std::max(most, logits[c * samples + s]);
-    for (std::size_t c = 0; c * samples + s < logits.size(); ++c) sum += std::exp(logits[c * samples + s] - most);
-    for (std::size_t c = 0; c * samples + s < logits.size(); ++c)
-      gradient[c * samples + s] =
-          (std::exp(logits[c * samples + s] - most) / sum - (task.labels[s] == c ? Real{1} : Real{0})) / static_cast<Real>(samples);
-  }
-  return gradient;
-}
-
-template <class Real>
-double accuracy(const std::vector<Real>& logits, const Task& task) {
-  const auto samples = static_cast<std::size_t>(task.samples());
-  std::size_t right = 0;
-  for (std::size_t s = 0; s < samples; ++s) {
-    std::size_t best = 0;
-    for (std::size_t c = 1; c * samples + s < logits.size(); ++c)
-      if (logits[c * samples + s] > logits[best * samples + s]) best = c;
-    right += best == task.labels[s] ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(samples);
-}
-
-void move(Layer& layer, const LayerGradient<float>& gradient, float rate) {
-  for (std::size_t i = 0; i < layer.weights.size(); ++i) layer.weights[i] -= rate * gradient.weights[i];
-  for (std::size_t i = 0; i < layer.bias.size(); ++i) layer.bias[i] -= rate * gradient.bias[i];
-}
-
-}  // namespace
 
 TEST_CASE("a 90 % sparse perceptron trained with the library reaches the accuracy of its dense-masked twin") {
   if (thread_sanitized) {
@@ -122,7 +60,8 @@ TEST_CASE("a 90 % sparse perceptron trained with the library reaches the accurac
   constexpr std::int64_t inputs = 32, hidden = 128, classes = 4, samples = 128;
   constexpr int steps = 120;
   constexpr float rate = 1.0F;
-  const Task training = make_task(inputs, classes, samples, seed + 1), held_out = make_task(inputs, classes, samples, seed + 2);
+  const TaskShape shape{.inputs = inputs, .classes = classes, .samples = samples};
+  const Task training = make_task(shape, seed + 100, seed + 1), held_out = make_task(shape, seed + 100, seed + 2);
   for (const std::string& name : device_names()) {
     CAPTURE(name);
     Layer first = random_layer(hidden, inputs, 0.9, seed + 30), second = random_layer(classes, hidden, 0.9, seed + 40);
@@ -131,11 +70,11 @@ TEST_CASE("a 90 % sparse perceptron trained with the library reaches the accurac
     const std::vector<double> x = widened(training.x);
     for (int step = 0; step < steps; ++step) {
       const std::vector<float> logits = mlp.forward(first, second, training.x);
-      const MlpGradient<float> gradient = mlp.backward(first, second, training.x, cross_entropy_gradient(logits, training));
-      move(first, gradient.first, rate);
-      move(second, gradient.second, rate);
+      const MlpGradient<float> gradient = mlp.backward(cross_entropy(logits, training).gradient);
+      descend(first, gradient.first, rate);
+      descend(second, gradient.second, rate);
       const std::vector<double> twin_logits = twin.forward(x, samples);
-      twin.step(twin.backward(x, cross_entropy_gradient(twin_logits, training), samples), static_cast<double>(rate));
+      twin.step(twin.backward(x, cross_entropy(twin_logits, training).gradient, samples), static_cast<double>(rate));
     }
     const double sparse_accuracy = accuracy(mlp.forward(first, second, held_out.x), held_out);
     const double twin_accuracy = accuracy(twin.forward(widened(held_out.x), samples), held_out);
@@ -144,4 +83,30 @@ TEST_CASE("a 90 % sparse perceptron trained with the library reaches the accurac
     CHECK(twin_accuracy > 0.8);
     CHECK(sparse_accuracy >= twin_accuracy - 0.01);
   }
+}
+
+TEST_CASE("a regrown layer keeps its greatest weights, and as many as it loses begin at 0 elsewhere") {
+  const Layer before = random_layer(23, 31, 0.8, seed + 50);
+  const Layer after = regrown(before, 0.3, seed + 51);
+  REQUIRE(after.mask.nonzeros() == before.mask.nonzeros());
+  std::int64_t last = -1;
+  each_element(after.mask, [&](std::int64_t row, std::int64_t column, std::size_t) {
+    CHECK(row * 31 + column > last);
+    last = row * 31 + column;
+  });
+  CHECK(after.bias == before.bias);
+  const std::vector<double> old_weights = widened(before).weights, new_weights = widened(after).weights;
+  const std::vector<char> old_places = places_of(before.mask), new_places = places_of(after.mask);
+  double greatest_dropped = 0, least_kept = 1e9;
+  std::int64_t dropped = 0, grown = 0;
+  for (std::size_t i = 0; i < old_places.size(); ++i) {
+    if (old_places[i] != 0 && new_places[i] == 0) ++dropped, greatest_dropped = std::max(greatest_dropped, std::abs(old_weights[i]));
+    if (old_places[i] != 0 && new_places[i] != 0) least_kept = std::min(least_kept, std::abs(old_weights[i]));
+    if (old_places[i] == 0 && new_places[i] != 0) ++grown;
+    CHECK(new_weights[i] == (old_places[i] != 0 && new_places[i] != 0 ? old_weights[i] : 0.0));
+  }
+  CHECK(dropped == static_cast<std::int64_t>(0.3 * static_cast<double>(before.mask.nonzeros())));
+  CHECK(grown == dropped);
+  CHECK(greatest_dropped <= least_kept);
+  CHECK(regrown(random_layer(5, 6, 0, seed), 0.5, seed).mask.column_indices == random_layer(5, 6, 0, seed).mask.column_indices);
 }

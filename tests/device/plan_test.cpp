@@ -7,19 +7,8 @@
 
 using namespace vostok;
 using test::code_of;
+using test::on_every_device;
 using test::SpmmOperands;
-
-namespace {
-
-template <class Test>
-void on_every_device(Test&& body) {
-  for (const std::string& name : test::device_names()) {
-    CAPTURE(name);
-    body(test::memory_context(name));
-  }
-}
-
-}  // namespace
 
 TEST_CASE("a plan multiplies, and says what it is") {
   on_every_device([](const Context& context) {
