@@ -1,7 +1,6 @@
 // Attention's forward pass: scores, softmax, product.
 #include "plan/attention_steps.hpp"
 #include "plan/composed.hpp"
-#include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
 
 namespace vostok {
@@ -76,12 +75,7 @@ struct AttentionState final : ComposedState<SparseAttention> {
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
     auto state = empty_state<AttentionState>(*planner, problem, mask, options);
-    const AttentionSteps of(problem, mask.statistics());
-    each_step(of, [&](auto step, const auto& step_problem) {
-      using Step = std::remove_cvref_t<decltype((*state).*step)>;
-      (*state).*step = Step(rebind_plan(*(this->*step).state(), step_problem, mask));
-    });
-    state->carve(of);
+    rebind_steps(*state, *this, AttentionSteps(problem, mask.statistics()));
     return state;
   }
 };
@@ -93,12 +87,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem, mask.statistics());
   auto state = empty_state<AttentionState>(planner, problem, mask, options);
-  const AttentionSteps steps(problem, mask.statistics());
-  state->each_step(steps, [&](auto step, const auto& step_problem) {
-    using Step = std::remove_cvref_t<decltype((*state).*step)>;
-    (*state).*step = Step(make_plan(planner, step_problem, mask, options));
-  });
-  state->carve(steps);
+  plan_steps(*state, AttentionSteps(problem, mask.statistics()));
   return state;
 }
 

@@ -2,7 +2,6 @@
 // for each gradient.
 #include "plan/attention_steps.hpp"
 #include "plan/composed.hpp"
-#include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
 
 namespace vostok {
@@ -116,12 +115,7 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
     auto state = empty_state<BackwardState>(*planner, problem, mask, options);
-    const AttentionSteps of(forward(), mask.statistics());
-    each_step(of, [&](auto step, const auto& step_problem) {
-      using Step = std::remove_cvref_t<decltype((*state).*step)>;
-      (*state).*step = Step(rebind_plan(*(this->*step).state(), step_problem, mask));
-    });
-    state->carve(of);
+    rebind_steps(*state, *this, AttentionSteps(forward(), mask.statistics()));
     return state;
   }
 };
@@ -134,12 +128,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem.forward, mask.statistics());
   auto state = empty_state<BackwardState>(planner, problem, mask, options);
-  const AttentionSteps steps(problem.forward, mask.statistics());
-  state->each_step(steps, [&](auto step, const auto& step_problem) {
-    using Step = std::remove_cvref_t<decltype((*state).*step)>;
-    (*state).*step = Step(make_plan(planner, step_problem, mask, options));
-  });
-  state->carve(steps);
+  plan_steps(*state, AttentionSteps(problem.forward, mask.statistics()));
   return state;
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
-#include "plan/plan_state.hpp"
+#include "plan/make_plan.hpp"
 
 namespace vostok::plan {
 
@@ -31,6 +32,26 @@ struct ComposedState : PlanStateOf<Problem> {
     return bytes;
   }
 };
+
+/// Plans the steps of a new state: `of` gives their problems to state.each_step().
+template <class State, class Problems>
+void plan_steps(State& state, const Problems& of) {
+  state.each_step(of, [&](auto step, const auto& problem) {
+    using Step = std::remove_cvref_t<decltype(state.*step)>;
+    state.*step = Step(make_plan(*state.planner, problem, state.topology, state.options));
+  });
+  state.carve(of);
+}
+
+/// The old state's steps for the new state's mask.
+template <class State, class Problems>
+void rebind_steps(State& state, const State& old, const Problems& of) {
+  state.each_step(of, [&](auto step, const auto& problem) {
+    using Step = std::remove_cvref_t<decltype(state.*step)>;
+    state.*step = Step(rebind_plan(*(old.*step).state(), problem, state.topology));
+  });
+  state.carve(of);
+}
 
 /// The part of a workspace at an offset.
 inline void* part(void* workspace, std::int64_t offset) { return static_cast<char*>(workspace) + offset; }
