@@ -5,6 +5,8 @@
 
 #include <vostok/enums.hpp>
 
+#include "base/checked.hpp"
+
 namespace vostok::ops {
 
 /// A batch of matrices, each of lines (rows, or columns where it is column-major) of `length` elements.
@@ -18,19 +20,21 @@ struct StoredMatrix {
   std::int64_t extent() const { return lines == 0 ? 0 : (lines - 1) * leading + length; }
 };
 
-/// [rows, columns] with a leading dimension and a stride of which 0 means packed.
-constexpr StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
+/// [rows, columns] with a leading dimension and a stride of which 0 means packed. Errors: invalid_argument where a matrix has
+/// more elements than 64 bits count.
+inline StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
   StoredMatrix matrix;
   matrix.lines = layout == Layout::row_major ? rows : columns;
   matrix.length = layout == Layout::row_major ? columns : rows;
   matrix.leading = leading != 0 ? leading : matrix.length;
-  matrix.stride = stride != 0 ? stride : matrix.lines * matrix.leading;
+  const std::int64_t packed = checked_multiply(matrix.lines, matrix.leading, "a dense operand's elements");
+  matrix.stride = stride != 0 ? stride : packed;
   return matrix;
 }
 
 /// What the stride of a batch may not be less than: matrices lie behind one another or, where a line of each fits between two
 /// lines of one, side by side ([tokens, heads, size]).
-constexpr std::int64_t least_stride(const StoredMatrix& matrix, std::int64_t batch) {
+inline std::int64_t least_stride(const StoredMatrix& matrix, std::int64_t batch) {
   const bool side_by_side = matrix.stride >= matrix.length && (batch <= 1 || matrix.stride <= (matrix.leading - matrix.length) / (batch - 1));
   return side_by_side ? matrix.length : matrix.extent();
 }
