@@ -40,7 +40,7 @@ mkdir -p "$out"
 
 # Checked kernels run hundreds of times slower: the test that queues a thousand long products is left to `tests`.
 sanitize() {
-  compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_device_ops" -tce='a thousand plans*' "${@:2}" 2>&1 | tee "$out/$1.log"
+  VOSTOK_TEST_DEVICES=gpu compute-sanitizer --tool "$1" --error-exitcode 9 "$bin/test_device_ops" -tce='a thousand plans*' "${@:2}" 2>&1 | tee "$out/$1.log"
 }
 
 # compare OPERATION[:VARIANT] ARGUMENT...: one of the programs that compare an operation with others

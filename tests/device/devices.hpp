@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "bench/models/floats.hpp"
 #include "context_state.hpp"
 #include "device/device.hpp"
+#include "device/gpus.hpp"
 #include "error_code.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/generate.hpp"
@@ -21,11 +21,8 @@ namespace vostok::test {
 /// "emulator", "cuda:0", ...; says once why there is no GPU.
 inline const std::vector<std::string>& device_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> list = {"emulator"};
-    std::string why;
-    const int count = device::count_cuda(&why);
-    for (int i = 0; i < count; ++i) list.push_back("cuda:" + std::to_string(i));
-    if (count == 0) std::printf("GPU part skipped: %s\n", why.c_str());
+    std::vector<std::string> list = gpu_names();
+    if (tests_emulator()) list.insert(list.begin(), "emulator");
     return list;
   }();
   return names;

@@ -1,7 +1,6 @@
 // Devices for tests that run kernels below the planner: the emulator in several thread orders, and every GPU.
 #pragma once
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "codegen/source.hpp"
 #include "device/device.hpp"
 #include "device/emulator/emulator.hpp"
+#include "device/gpus.hpp"
 #include "ops/launch.hpp"
 
 namespace vostok::test {
@@ -31,14 +31,14 @@ inline const std::vector<NamedDevice>& kernel_devices() {
   static const std::vector<NamedDevice> devices = [] {
     using namespace device::emulator;
     std::vector<NamedDevice> list;
-    list.push_back({"emulator, seeded order", open_emulator({}, Settings{.order = {.kind = Order::Kind::seeded, .seed = 5}, .guard = Guard::end})});
+    const auto emulator = [&](const char* name, Order order, Guard guard) {
+      if (tests_emulator()) list.push_back({name, open_emulator({}, Settings{.order = order, .guard = guard})});
+    };
+    emulator("emulator, seeded order", {.kind = Order::Kind::seeded, .seed = 5}, Guard::end);
     if (thread_sanitized) return list;
-    list.push_back({"emulator, forward order", open_emulator({}, Settings{.order = {.kind = Order::Kind::forward}, .guard = Guard::start})});
-    list.push_back({"emulator, reverse order", open_emulator({}, Settings{.order = {.kind = Order::Kind::reverse}, .guard = Guard::end})});
-    std::string why;
-    const int count = device::count_cuda(&why);
-    for (int i = 0; i < count; ++i) list.push_back({"cuda:" + std::to_string(i), device::open_cuda(i, {})});
-    if (count == 0) std::printf("GPU part skipped: %s\n", why.c_str());
+    emulator("emulator, forward order", {.kind = Order::Kind::forward}, Guard::start);
+    emulator("emulator, reverse order", {.kind = Order::Kind::reverse}, Guard::end);
+    for (const std::string& name : gpu_names()) list.push_back({name, device::open_cuda(std::stoi(name.substr(name.find(':') + 1)), {})});
     return list;
   }();
   return devices;
