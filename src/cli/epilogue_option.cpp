@@ -38,8 +38,9 @@ std::vector<Word> activation_words(Activation& activation) {
   return words;
 }
 
-void add_word_list_option(CLI::App& app, std::string& text, std::vector<Word> words) {
+void add_word_list_option(CLI::App& app, std::string& text, const std::vector<Word>& words) {
   std::vector<std::string> texts;
+  texts.reserve(words.size());
   for (const Word& word : words) texts.push_back(word.text + (word.has_number ? "=X" : ""));
   const auto take = [&text, words](const std::string& list) {
     take_words("--epilogue", list, words);

@@ -34,8 +34,8 @@ bool take_shape(std::string_view text, std::int64_t& first, std::int64_t& second
 }
 
 void require_share(const char* what, double sparsity) {
-  if (!(sparsity >= 0 && sparsity <= 1))
-    fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", what, sparsity);
+  const bool is_share = sparsity >= 0 && sparsity <= 1;  // false for NaN
+  if (!is_share) fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", what, sparsity);
 }
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();

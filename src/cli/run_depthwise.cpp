@@ -92,7 +92,7 @@ void add_run_depthwise(CLI::App& parent, int& status) {
   add_problem_options(app, problem);
   std::vector<Word> words = {{.text = "bias", .take = [&problem](float) { problem.bias = true; }}};
   for (Word& word : activation_words(problem.activation)) words.push_back(std::move(word));
-  add_word_list_option(app, options->epilogue, std::move(words));
+  add_word_list_option(app, options->epilogue, words);
   add_run_options(app, options->run);
   app.callback([options, width, &status] {
     if (width->empty()) options->problem.width = options->problem.height;
