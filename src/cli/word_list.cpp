@@ -14,6 +14,7 @@ namespace {
 
 std::string known_words(const std::vector<Word>& words) {
   std::vector<std::string> texts;
+  texts.reserve(words.size());
   for (const Word& word : words) texts.push_back(word.text + (word.has_number ? "=X" : ""));
   return join(texts);
 }

@@ -49,7 +49,7 @@ std::int64_t blocks(const Config& config, std::int64_t elements) {
 template <class Config>
 Config default_config(int widest, std::int64_t elements) {
   Config config{.vector = widest, .vectors_per_thread = 1, .block_threads = 256};
-  constexpr std::int64_t resident_threads = 132 * 2048;
+  constexpr std::int64_t resident_threads = std::int64_t{132} * 2048;
   if (elements / widest >= 4 * resident_threads) config.vectors_per_thread = 2;
   return config;
 }

@@ -96,7 +96,7 @@ int best_split(const SddmmQuery& query, const RowStripsConfig& config) {
 /// Lanes for 128 bytes of a row, fewer where n is short.
 int default_lanes(const SddmmQuery& query, const RowStripsConfig& config) {
   const int line = 128 / (config.dense_vector * size_of(query.problem.element));
-  return std::min(power_of_two_up_to(query.problem.n / config.dense_vector, 32), std::min(line, 32));
+  return std::min({power_of_two_up_to(query.problem.n / config.dense_vector, 32), line, 32});
 }
 
 int default_entries(const SddmmQuery& query) {

@@ -54,7 +54,7 @@ RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subje
   const auto mean = static_cast<std::int64_t>(std::ceil(statistics.mean_row));
   RowSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = 2, .row_swizzle = statistics.row_variation > 0.25};
   // Short rows would lie in a vector or two that they share with their neighbours.
-  while (config.vector > 1 && mean < 8 * config.vector) config.vector /= 2;
+  while (config.vector > 1 && mean < std::int64_t{8} * config.vector) config.vector /= 2;
   const std::int64_t most_rows = mean + mean / 4 + config.vector;
   const auto threads_for = [&](int held) {
     const auto wanted = static_cast<std::uint64_t>(ceil_div(most_rows, std::int64_t{config.vector} * held));

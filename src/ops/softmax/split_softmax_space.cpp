@@ -44,7 +44,7 @@ std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject
 }
 
 SplitSoftmaxConfig SplitSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {
-  SplitSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = subject.traits.widest_vector > 4 ? 2 : 4};
+  const SplitSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = subject.traits.widest_vector > 4 ? 2 : 4};
   // Shorter strips where long ones would leave multiprocessors idle.
   const std::int64_t entries = subject.statistics().nonzeros * std::min<std::int64_t>(subject.batch, 1024);
   const auto multiprocessors = static_cast<std::int64_t>(machine_of(subject.query).multiprocessors);

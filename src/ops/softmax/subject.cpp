@@ -19,8 +19,8 @@ std::int64_t stride_or_packed(std::int64_t stride, const Query& query) { return 
 /// Elements that every load and store may take at multiples of as many, counted over the batch: the pointers' alignment
 /// allows it, and the matrices of a batch lie equally far from such multiples in every operand. Strides are 0 where packed: the
 /// next topology of this shape may have any number of nonzeros, so that packed operands go together with packed ones only.
-template <std::size_t count>
-int widest_vector(const Dtype element, const Dtype output, int alignment_bytes, std::int64_t batch, const std::array<std::int64_t, count>& strides) {
+template <std::size_t Count>
+int widest_vector(const Dtype element, const Dtype output, int alignment_bytes, std::int64_t batch, const std::array<std::int64_t, Count>& strides) {
   int widest = std::min(16, alignment_bytes) / size_of(element);
   if (alignment_bytes < 16) widest = std::min(widest, alignment_bytes / size_of(output));
   if (batch == 1) return widest;
@@ -37,7 +37,7 @@ SoftmaxSubject subject_of(const QueryType& query, bool backward, RowStatistics r
   return {.query = query,
           .traits = {.backward = backward,
                      .element = problem.element,
-                     .output = *problem.output,
+                     .output = problem.output.value_or(problem.element),
                      .scale = problem.scale,
                      .statistics = row_statistics,
                      .wide_offsets = query.statistics.nonzeros > std::numeric_limits<std::int32_t>::max(),
@@ -50,13 +50,13 @@ SoftmaxSubject subject_of(const QueryType& query, bool backward, RowStatistics r
 SoftmaxSubject softmax_subject(const SoftmaxQuery& query) {
   const Softmax& p = query.problem;
   const std::array strides = {p.value_stride, p.output_stride};
-  return subject_of(query, false, p.statistics, widest_vector(p.element, *p.output, p.alignment_bytes, p.batch, strides));
+  return subject_of(query, false, p.statistics, widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
 }
 
 SoftmaxSubject softmax_subject(const SoftmaxBackwardQuery& query) {
   const SoftmaxBackward& p = query.problem;
   const std::array strides = {p.probability_stride, p.output_gradient_stride, p.input_gradient_stride};
-  return subject_of(query, true, RowStatistics::none, widest_vector(p.element, *p.output, p.alignment_bytes, p.batch, strides));
+  return subject_of(query, true, RowStatistics::none, widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
 }
 
 SoftmaxOperands softmax_operands(const SoftmaxQuery& query, const void* row_offsets) {
