@@ -52,8 +52,8 @@ inline void require_workspace(const char* object, const void* workspace, std::in
     fail_workspace(object, workspace, bytes);
 }
 
-template <std::size_t count>
-void require_operands(const char* object, const std::array<Operand, count>& operands) {
+template <std::size_t Count>
+void require_operands(const char* object, const std::array<Operand, Count>& operands) {
   for (const Operand& operand : operands) {
     if (operand.needed && operand.pointer == nullptr) fail_missing(object, operand.name);
     if ((reinterpret_cast<std::uintptr_t>(operand.pointer) & (static_cast<std::uintptr_t>(operand.alignment_bytes) - 1)) != 0)

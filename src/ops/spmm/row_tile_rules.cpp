@@ -39,7 +39,8 @@ int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.
 /// Registers that loads in flight and sums take at least; addresses and counters need a dozen more.
 std::int64_t registers_needed(const Case& c) {
   const int batches = std::max(c.config.loads_in_flight, c.config.residue_unroll);
-  const std::int64_t batch_registers = c.lane_values() / c.config.dense_vector * ceil_div(c.config.dense_vector * size_of(c.traits.element), 4);
+  const std::int64_t batch_registers =
+      c.lane_values() / c.config.dense_vector * ceil_div(std::int64_t{c.config.dense_vector} * size_of(c.traits.element), 4);
   return batch_registers * batches + c.lane_values() * (c.traits.blocked_sum ? 2 : 1) + 12;
 }
 

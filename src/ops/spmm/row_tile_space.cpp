@@ -61,8 +61,6 @@ constexpr int resident_threads = 512;
 struct Preparation {
   bool prepare_dense;
   bool pack_values;
-
-  friend bool operator==(const Preparation&, const Preparation&) = default;
 };
 
 /// Those that the problem leaves open, best guess first: a column-major B is read by rows but where it has one column,
