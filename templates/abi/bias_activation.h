@@ -11,7 +11,7 @@ struct BiasActivationTraits {
   Dtype element = Dtype::f32;
   Bias bias = Bias::per_row;
   Activation activation = Activation::relu;
-  int widest_vector = 1;     ///< elements whose bytes divide the operands' alignment
+  int widest_vector = 1;      ///< elements whose bytes divide the operands' alignment
   bool wide_indices = false;  ///< there are 2^31 elements and more
 
   friend constexpr bool operator==(const BiasActivationTraits&, const BiasActivationTraits&) = default;

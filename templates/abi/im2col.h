@@ -28,8 +28,8 @@ struct Im2colConfig {
 };
 
 struct Im2colArgs {
-  const void* input;  ///< [planes, height, width]
-  void* output;       ///< [planes * kernel_height * kernel_width, output_height * output_width]
+  const void* input;   ///< [planes, height, width]
+  void* output;        ///< [planes * kernel_height * kernel_width, output_height * output_width]
   long long elements;  ///< of the output
   long long height;
   long long width;

@@ -15,7 +15,8 @@ struct Im2colRules {
   static constexpr auto t = F::traits;
   static constexpr auto c = F::config;
   static_assert(t.kernel_height >= 1 && t.kernel_width >= 1 && t.stride >= 1, "the filter has at least one element, and the stride is at least 1");
-  static_assert(is_vector_width(c.vector, size_of(t.element), t.widest_vector), "vector is a power of two that rows and alignment of the output allow");
+  static_assert(is_vector_width(c.vector, size_of(t.element), t.widest_vector),
+                "vector is a power of two that rows and alignment of the output allow");
   static_assert(c.vectors_per_thread >= 1, "a thread stores at least one vector");
   static_assert(c.block_threads % 32 == 0 && c.block_threads >= 32 && c.block_threads <= 1024, "a block has 1 to 32 whole warps");
 };

@@ -29,12 +29,9 @@ constexpr std::uint64_t seed = 20202;
 
 /// The problems of every operation: a new one is a line here.
 const std::map<std::string_view, test::SweepQueries (*)()> queries_of = {
-    {"spmm", test::spmm_queries},
-    {"sddmm", test::sddmm_queries},
-    {"softmax", test::softmax_queries},
-    {"softmax_backward", test::softmax_backward_queries},
-    {"depthwise", test::depthwise_queries},
-    {"bias_activation", test::bias_activation_queries},
+    {"spmm", test::spmm_queries},           {"sddmm", test::sddmm_queries},
+    {"softmax", test::softmax_queries},     {"softmax_backward", test::softmax_backward_queries},
+    {"depthwise", test::depthwise_queries}, {"bias_activation", test::bias_activation_queries},
     {"im2col", test::im2col_queries},
 };
 
