@@ -13,7 +13,8 @@ namespace {
 constexpr const char* what = "make mask";
 
 void require_share(const char* field, double value) {
-  if (!(value >= 0 && value <= 1)) fail(ErrorCode::invalid_argument, "cannot {}: {} = {} is not in [0, 1]", what, field, value);
+  const bool is_share = value >= 0 && value <= 1;  // false for NaN
+  if (!is_share) fail(ErrorCode::invalid_argument, "cannot {}: {} = {} is not in [0, 1]", what, field, value);
 }
 
 void require_least(const char* field, std::int64_t value, std::int64_t least) {
@@ -46,8 +47,8 @@ Band band_of(std::int64_t width, bool causal) {
 SparseMatrix run_mask(const std::shared_ptr<Session>& session, const ops::Queue& queue, const MaskJob& job) {
   using Memory = ops::QueuedMemory;
   const std::int64_t rows = job.args.rows;
-  Memory offsets(queue, (rows + 1) * std::int64_t{sizeof(std::int64_t)});
-  Memory tie_offsets(queue, job.rules_span_rows ? offsets.bytes() : 0);
+  const Memory offsets(queue, (rows + 1) * std::int64_t{sizeof(std::int64_t)});
+  const Memory tie_offsets(queue, job.rules_span_rows ? offsets.bytes() : 0);
   ops::count_mask(queue, job.traits, job.args, tie_offsets.as<std::int64_t>(), offsets.as<std::int64_t>());
   std::int64_t nonzeros = job.nonzeros.value_or(0);
   if (!job.nonzeros) queue.device().copy_to_host(&nonzeros, offsets.as<std::int64_t>() + rows, sizeof(nonzeros));

@@ -53,7 +53,7 @@ void write_linear_indices(const Topology& topology, void* indices, bool wide, St
   const std::int64_t elements = statistics.rows * statistics.cols;
   if (!wide && elements > (std::int64_t{1} << 31))
     fail(ErrorCode::invalid_argument, "cannot {}: {} rows of {} columns do not fit in int32; give int64", what, statistics.rows, statistics.cols);
-  plan::Session& session = *state.session();
+  const plan::Session& session = *state.session();
   const ops::Queue queue(session.device(), session.step_kernels(), stream);
   ops::linear_indices(queue, used_arrays(state, stream), indices, wide);
 }
@@ -67,7 +67,7 @@ void to_dense(const Topology& topology, const void* values, const DenseOutput& d
   const std::int64_t leading = plan::checked_leading(what, dense.data, statistics.rows, statistics.cols, dense.leading, dense.element);
   if (statistics.cols == 0) return;
   if (values == nullptr && statistics.nonzeros > 0) fail(ErrorCode::invalid_argument, "cannot {}: values is null", what);
-  plan::Session& session = *state.session();
+  const plan::Session& session = *state.session();
   const ops::Queue queue(session.device(), session.step_kernels(), stream);
   ops::to_dense(queue, used_arrays(state, stream), values, dense.element, statistics.duplicates, dense.data, leading);
 }

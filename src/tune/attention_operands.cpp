@@ -104,6 +104,7 @@ std::vector<std::int64_t> AttentionOperands::sampled_heads(std::uint64_t seed) c
   const std::int64_t work = std::max<std::int64_t>(mask_.nonzeros() * (problem_.n + problem_.value_size), 1);
   const std::int64_t affordable = std::max<std::int64_t>(most_reference_work / work, 1);
   std::vector<std::int64_t> heads;
+  heads.reserve(static_cast<std::size_t>(std::min(affordable, problem_.batch)));
   sparse::Random random(seed);
   for (std::int64_t i = 0; i < std::min(affordable, problem_.batch); ++i)
     heads.push_back(affordable >= problem_.batch ? i : random.below(problem_.batch));

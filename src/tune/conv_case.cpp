@@ -23,7 +23,7 @@ std::vector<float> make_values(Dtype type, std::int64_t count, std::uint64_t see
 }
 
 DeviceOperand upload(device::Device& device, Dtype type, std::span<const float> values, int alignment_bytes) {
-  return DeviceOperand(device, sparse::to_storage(type, values), alignment_bytes);
+  return {device, sparse::to_storage(type, values), alignment_bytes};
 }
 
 /// activation(c + bias) for each of a batch of [rows, columns].

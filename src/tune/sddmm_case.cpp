@@ -46,7 +46,7 @@ SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr m
   ops::validate(problem, statistics);
   query_ = ops::make_query(problem, statistics, {problem.n, problem.n}, &device);
   const Sddmm& resolved = query_->problem;
-  const Dtype output = *resolved.output;
+  const Dtype output = resolved.output.value_or(resolved.element);
   lhs_ = make_dense(query_->lhs(), seed);
   rhs_ = make_dense(query_->rhs(), seed + 1);
   const std::int64_t multipliers = resolved.multiply ? (resolved.batch - 1) * resolved.multiplier_stride + mask_.nonzeros() : 0;
@@ -126,7 +126,7 @@ Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
   for (std::int64_t b = 0; b < query_->problem.batch; ++b)
     for (const std::int64_t entry : entries_) compared.push_back(output_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
   const auto count = static_cast<std::int64_t>(compared.size());
-  const Dtype type = *query_->problem.output;
+  const Dtype type = query_->problem.output.value_or(query_->problem.element);
   Check check{.error = sparse::relative_error(compared, count, reference_, 1, count, type),
               .tolerance = sparse::sum_tolerance(query_->problem.n, type),
               .wrong = contents.wrong};

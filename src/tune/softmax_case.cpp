@@ -117,6 +117,7 @@ SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse:
       for (const double logarithm : sparse::log_sum_exp(matrix_.row_offsets, set, factor)) all.push_back(static_cast<float>(logarithm));
     }
     std::vector<float> rounded;
+    rounded.reserve(sample_.rows.size());
     for (const SampledRows::Row& row : sample_.rows) rounded.push_back(all[static_cast<std::size_t>(row.batch * matrix_.rows + row.row)]);
     reference_ = sparse::softmax_from_statistics(sample_.offsets, compared, factor, rounded);
     device_statistics_ = DeviceOperand(device, std::as_bytes(std::span(all)), 16);

@@ -48,9 +48,9 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
       values_(upload(device, problem.element, host_.values)),
       dense_(upload(device, problem.element, host_.dense)),
       bias_(upload(device, Dtype::f32, host_.bias)),
-      residual_(upload(device, *host_.problem.output, host_.residual)),
+      residual_(upload(device, host_.problem.output.value_or(host_.problem.element), host_.residual)),
       scale_(upload(device, Dtype::f32, std::span<const float>(&host_.scale, 1))),
-      output_(device, *host_.problem.output, host_.output_shape, problem.batch) {
+      output_(device, host_.problem.output.value_or(host_.problem.element), host_.output_shape, problem.batch) {
   arguments_ = {.values = values_.data(),
                 .dense = dense_.data(),
                 .output = output_.data(),
@@ -92,7 +92,7 @@ Check SpmmCase::verify(const std::function<void(Stream)>& enqueue) {
 
 Check SpmmCase::compare(const GuardedOutput::Contents& contents) const {
   const sparse::Csr& a = host_.walked;
-  const Dtype type = *host_.problem.output;
+  const Dtype type = host_.problem.output.value_or(host_.problem.element);
   const std::int64_t longest = sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices).longest_row;
   Check check{.error = 0, .tolerance = sparse::sum_tolerance(longest, type), .wrong = contents.wrong};
   for (const Sample& sample : samples_) {
