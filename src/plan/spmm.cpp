@@ -32,8 +32,11 @@ struct Operation<Spmm> {
       if (arguments.n != 0 && arguments.n != problem.n)
         fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan was made for n = {}", arguments.n, problem.n);
       arguments.n = problem.n;
-    } else if (arguments.n < 1 || arguments.n > ops::largest_size(problem)) {
-      fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 1 to {}", arguments.n, ops::largest_size(problem));
+    } else {
+      // The last choice serves the largest; without choices there is nothing to serve fast.
+      const std::int64_t most = state.choices.empty() ? ops::largest_size(problem) : state.choices.back().query->n.most;
+      if (arguments.n < 1 || arguments.n > most)
+        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 1 to {}", arguments.n, most);
     }
     return arguments.n;
   }
