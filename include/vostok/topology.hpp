@@ -54,8 +54,8 @@ struct TopologyStatistics {
 
 struct TopologyState;
 
-/// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it;
-/// its device memory is released behind the work recorded by `execute`.
+/// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it, and be outlived by the
+/// streams that it was used on: its device memory is released behind the work that `execute` put there.
 class Topology {
  public:
   Topology() = default;  ///< empty: using it is invalid_argument

@@ -15,7 +15,8 @@ using test::SpmmOperands;
 
 namespace {
 
-/// A blocking stream and what a test does with it, through the driver itself, as a user's program would.
+/// A blocking stream and what a test does with it, through the driver itself, as a user's program would. Declared before what is
+/// executed on it: streams outlive plans and topologies.
 class UserStream {
  public:
   explicit UserStream(const device::cuda::Driver& driver) : driver_(driver) {
@@ -67,11 +68,11 @@ Context disk_context(const std::string& device, const std::filesystem::path& fol
 
 TEST_CASE("execute works in a capture, plan and topology refuse it") {
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    UserStream stream(primary.driver());
     const Context context = test::memory_context(name);
     const SpmmOperands operands(context, sparse::uniform(128, 128, 0.8, 1), 64, 2);
     const Topology topology = context.topology(operands.csr.view());
     const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
-    UserStream stream(primary.driver());
     stream.begin_capture();
     plan.execute(stream.get(), operands.arguments());
     CHECK(code_of([&] { context.plan(Spmm{.n = 32}, topology, {.stream = stream.get()}); }) == ErrorCode::capture_active);
@@ -84,6 +85,7 @@ TEST_CASE("execute works in a capture, plan and topology refuse it") {
 
 TEST_CASE("one thread captures in global mode and replays while another plans from disk") {
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    UserStream stream(primary.driver());
     const TemporaryFolder folder;
     const SpmmOperands operands(test::memory_context(name), sparse::uniform(256, 256, 0.9, 3), 64, 4);
     {  // What the planning thread will find on disk.
@@ -111,7 +113,6 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
       }
     });
 
-    UserStream stream(primary.driver());
     while (planned < 6 && !failure) std::this_thread::yield();
     for (int round = 0; round < 200; ++round) {
       stream.begin_capture();
@@ -130,10 +131,10 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
 
 TEST_CASE("a thousand plans and topologies are destroyed right after execute") {
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    UserStream stream(primary.driver());
     const Context context = test::memory_context(name);
     // Long enough that the queue is never empty when the handles go.
     const SpmmOperands operands(context, sparse::uniform(2048, 2048, 0.9, 5), 256, 6);
-    UserStream stream(primary.driver());
     for (int i = 0; i < 1000; ++i) {
       const Topology topology = context.topology(operands.csr.view());
       context.plan(Spmm{.n = 256}, topology).execute(stream.get(), operands.arguments());
@@ -145,10 +146,10 @@ TEST_CASE("a thousand plans and topologies are destroyed right after execute") {
 
 TEST_CASE("a thousand executes in a row and in one graph give the same bits") {
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
+    UserStream stream(primary.driver());
     const Context context = test::memory_context(name);
     const SpmmOperands operands(context, sparse::uniform(512, 512, 0.9, 7), 96, 8);
     const SpmmPlan plan = context.plan(Spmm{.n = 96}, context.topology(operands.csr.view()));
-    UserStream stream(primary.driver());
     plan.execute(stream.get(), operands.arguments());
     const double error = operands.error(stream.get());
     for (int i = 0; i < 1000; ++i) plan.execute(stream.get(), operands.arguments());

@@ -17,6 +17,8 @@ namespace vostok::test {
 struct NamedDevice {
   std::string name;
   std::shared_ptr<device::Device> device;
+
+  bool is_emulator() const { return name.starts_with("emulator"); }
 };
 
 /// ThreadSanitizer takes a thousand times as long for a kernel: there one thread order, and fewer cases, have to do.

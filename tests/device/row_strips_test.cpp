@@ -55,9 +55,10 @@ Sddmm problem_of(const std::vector<int>& c, const sparse::Csr& mask, std::int64_
 
 /// The emulator's thread orders take turns, and every GPU has every turn.
 std::vector<const NamedDevice*> devices_for(std::size_t turn) {
-  const std::size_t orders = thread_sanitized ? 1 : 3;
-  std::vector<const NamedDevice*> list = {&kernel_devices()[turn % orders]};
-  for (std::size_t i = orders; i < kernel_devices().size(); ++i) list.push_back(&kernel_devices()[i]);
+  std::vector<const NamedDevice*> orders;
+  std::vector<const NamedDevice*> list;
+  for (const NamedDevice& on : kernel_devices()) (on.is_emulator() ? orders : list).push_back(&on);
+  if (!orders.empty()) list.push_back(orders[turn % orders.size()]);
   return list;
 }
 

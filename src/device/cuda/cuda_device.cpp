@@ -1,7 +1,6 @@
 #include "device/cuda/cuda_device.hpp"
 
 #include "base/text.hpp"
-#include "device/cuda/cuda_graph.hpp"
 #include "device/cuda/cuda_kernel.hpp"
 
 namespace vostok::device::cuda {
@@ -26,12 +25,16 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, int ordinal, const 
   }
   const LibraryScope scope(*context_);
   own_stream_ = std::make_unique<OwnedStream>(*context_);
+  recording_ = std::make_unique<RecordingStream>(*context_);
   memory_ = std::make_unique<CudaMemory>(context_, options.allocator, properties_.memory_pools);
 }
 
 CudaDevice::~CudaDevice() {
   memory_.reset();
-  attempt(*context_, [&] { own_stream_.reset(); });
+  attempt(*context_, [&] {
+    recording_.reset();
+    own_stream_.reset();
+  });
 }
 
 std::shared_ptr<const Kernel> CudaDevice::load(const Image& image, std::int64_t shared_bytes) {
@@ -126,7 +129,7 @@ int CudaDevice::occupancy(const Kernel& kernel, int threads, std::int64_t shared
 }
 
 std::unique_ptr<TimedSequence> CudaDevice::record(const std::function<void(Stream)>& enqueue) {
-  return std::make_unique<CudaSequence>(context_, enqueue);
+  return std::make_unique<CudaSequence>(context_, *recording_, enqueue);
 }
 
 std::optional<Clocks> CudaDevice::clocks() const {

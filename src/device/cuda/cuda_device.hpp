@@ -6,6 +6,7 @@
 
 #include "device/cuda/clock_monitor.hpp"
 #include "device/cuda/cuda_context.hpp"
+#include "device/cuda/cuda_graph.hpp"
 #include "device/cuda/cuda_memory.hpp"
 #include "device/cuda/device_properties.hpp"
 #include "device/cuda/nvrtc_compiler.hpp"
@@ -55,6 +56,7 @@ class CudaDevice : public Device {
   DeviceProperties properties_;
   NvrtcCompiler compiler_;
   std::unique_ptr<OwnedStream> own_stream_;
+  std::unique_ptr<RecordingStream> recording_;
   std::unique_ptr<CudaMemory> memory_;
   mutable std::once_flag clocks_opened_;
   mutable std::unique_ptr<ClockMonitor> clock_monitor_;

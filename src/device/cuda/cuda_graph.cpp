@@ -8,7 +8,9 @@ namespace vostok::device::cuda {
 namespace {
 
 /// The graph of what `enqueue` queues; ends the capture on every path.
-GraphHandle capture(const Driver& driver, StreamHandle stream, const std::function<void(Stream)>& enqueue) {
+GraphHandle capture(const Driver& driver, RecordingStream& recording, const std::function<void(Stream)>& enqueue) {
+  const std::lock_guard lock(recording.mutex);
+  const StreamHandle stream = recording.stream.get();
   driver.require("begin recording", driver.cuStreamBeginCapture_v2, stream, CaptureMode::relaxed);
   std::exception_ptr thrown;
   try {
@@ -43,11 +45,12 @@ struct CudaSequence::Parts {
   GraphExecHandle exec = nullptr;
 };
 
-CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, const std::function<void(Stream)>& enqueue) : context_(std::move(context)) {
+CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording, const std::function<void(Stream)>& enqueue)
+    : context_(std::move(context)) {
   const LibraryScope scope(*context_);
   const Driver& driver = context_->driver();
   auto parts = std::make_unique<Parts>(*context_);
-  GraphHandle graph = capture(driver, parts->stream.get(), enqueue);
+  GraphHandle graph = capture(driver, recording, enqueue);
   const Result result = driver.cuGraphInstantiateWithFlags(&parts->exec, graph, 0);
   driver.cuGraphDestroy(graph);
   if (result != Result::success) driver.fail_call("instantiate the recorded graph", driver.cuGraphInstantiateWithFlags.name, result);

@@ -3,15 +3,25 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "device/cuda/cuda_context.hpp"
 
 namespace vostok::device::cuda {
 
+/// The stream that sequences are captured on, one at a time. It lives as long as the device: objects that are used in a
+/// capture note its stream, and ask it when they go whether it is done with them.
+struct RecordingStream {
+  explicit RecordingStream(const CudaContext& context) : stream(context) {}
+
+  std::mutex mutex;
+  OwnedStream stream;
+};
+
 class CudaSequence : public TimedSequence {
  public:
-  /// Captures what `enqueue` puts on a private stream. What it throws is passed on, with nothing left behind.
-  CudaSequence(std::shared_ptr<const CudaContext> context, const std::function<void(Stream)>& enqueue);
+  /// Captures what `enqueue` puts on the recording stream. What it throws is passed on, with nothing left behind.
+  CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording, const std::function<void(Stream)>& enqueue);
   ~CudaSequence() override;
   CudaSequence(const CudaSequence&) = delete;
   CudaSequence& operator=(const CudaSequence&) = delete;

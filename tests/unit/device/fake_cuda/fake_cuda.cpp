@@ -1,8 +1,9 @@
 // A CUDA driver over host memory. Streams finish at once unless they are stalled, kernels do nothing but are recorded,
 // and every call can be told to fail. FAKE_CUDA_OLD leaves out what drivers before CUDA 12 lack.
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <string>
 
 #include "unit/device/fake_cuda/fake_state.hpp"
@@ -29,11 +30,15 @@ Result release(DevicePointer pointer) {
   return Result::success;
 }
 
-/// An image reads "FAKE <symbol> <argument bytes>".
+/// An image reads "FAKE <symbol> <argument bytes>". No string stream: where libstdc++ is linked into each library, streams
+/// of the second one that a process opens find no locale.
 bool parse(const void* image, CUlib_st& code) {
-  std::istringstream text(static_cast<const char*>(image));
-  std::string magic;
-  return static_cast<bool>(text >> magic >> code.image >> code.function.argument_bytes) && magic == "FAKE";
+  std::array<char, 256> symbol = {};
+  unsigned long long argument_bytes = 0;
+  if (std::sscanf(static_cast<const char*>(image), "FAKE %255s %llu", symbol.data(), &argument_bytes) != 2) return false;
+  code.image = symbol.data();
+  code.function.argument_bytes = argument_bytes;
+  return true;
 }
 
 template <class Code>
