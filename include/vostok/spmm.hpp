@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <vostok/enums.hpp>
+#include <vostok/packed.hpp>
 
 namespace vostok {
 
@@ -24,6 +25,7 @@ struct Epilogue {
 /// Operands of one SpMM. Device pointers, of the types and alignment that the problem declared.
 struct SpmmArguments {
   const void* values = nullptr;         ///< nonzeros in CSR order of A (not of A^T), [nonzeros] or [batch, nonzeros]
+  PackedReference packed = {};          ///< instead of values where the plan's value_lifetime is persistent: what its pack() returned
   const void* dense = nullptr;          ///< B
   void* output = nullptr;               ///< C; must not overlap an input
   const void* bias = nullptr;           ///< [m] or [n], f32, where the epilogue asks for it

@@ -11,6 +11,7 @@
 
 #include <vostok/plan.hpp>
 
+#include <abi/packed_strips.h>
 #include <abi/strip.h>
 
 #include "base/text.hpp"
@@ -51,7 +52,8 @@ struct TopologyNeeds {
   IndexType index = IndexType::i32;  ///< of column_indices
   bool transposed = false;           ///< every form below is A^T's
   bool row_order = false;
-  int strip_entries = 0;  ///< 0: no strips
+  int strip_entries = 0;       ///< 0: no strips
+  bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
 };
 
 /// Device pointers that kernels read; null where not needed.
@@ -62,6 +64,7 @@ struct TopologyPointers {
   const std::int32_t* value_positions = nullptr;  ///< transposed: where each nonzero's value lies in the CSR order of A
   const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
   std::int64_t strip_count = 0;                   ///< padding included
+  PackedStructure packed = {};                    ///< sizes of 0 where not needed
 };
 
 class Family {
@@ -80,6 +83,9 @@ class Family {
   virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
   /// The topology's forms that an admitted config reads.
   virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
+  /// The format of the values that an admitted config reads, as packed_format(PackedMode) of ops/topology/packed_strips.hpp names it. Empty:
+  /// CSR values.
+  virtual std::string packed_format(const Query& query, const FieldMap& config) const = 0;
   /// Bytes of scratch memory of one execute, for the largest n.
   virtual std::int64_t workspace_bytes(const Query& query, const FieldMap& config) const = 0;
   /// Everything that one execute launches, in order, for an admitted config. Without pointers: for the kernels and shapes alone.
@@ -102,6 +108,7 @@ class FamilyOf : public Family {
     return forbidden(typed(query), *config);
   }
   TopologyNeeds needs(const Query& query, const FieldMap& fields) const final { return needs(typed(query), parse(fields)); }
+  std::string packed_format(const Query& query, const FieldMap& fields) const final { return packed_format(typed(query), parse(fields)); }
   std::int64_t workspace_bytes(const Query& query, const FieldMap& fields) const final { return workspace_bytes(typed(query), parse(fields)); }
   std::vector<Launch> launches(const Query& query, const FieldMap& fields, const TopologyPointers& topology) const final {
     return launches(typed(query), parse(fields), topology);
@@ -115,6 +122,7 @@ class FamilyOf : public Family {
   virtual std::vector<Config> short_list(const QueryType& query) const = 0;
   virtual std::optional<std::string> forbidden(const QueryType& query, const Config& config) const = 0;
   virtual TopologyNeeds needs(const QueryType& query, const Config& config) const = 0;
+  virtual std::string packed_format(const QueryType&, const Config&) const { return {}; }
   virtual std::int64_t workspace_bytes(const QueryType& query, const Config& config) const = 0;
   virtual std::vector<Launch> launches(const QueryType& query, const Config& config, const TopologyPointers& topology) const = 0;
   virtual double predict_us(const QueryType& query, const Config& config) const = 0;

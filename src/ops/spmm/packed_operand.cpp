@@ -1,0 +1,44 @@
+#include "ops/spmm/packed_operand.hpp"
+
+#include "base/checked.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+/// In the workspace there is room for any structure with the query's statistics: its bytes must not follow the structure.
+PackedLayout layout_of(const SpmmQuery& query, PackedMode mode, const PackedStructure& structure) {
+  return packs_in_workspace(query) ? packed_layout_bound(mode, query.statistics) : packed_layout(mode, structure);
+}
+
+}  // namespace
+
+std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode) {
+  if (!packs_in_workspace(query)) return 0;
+  return checked_multiply(packed_sets(query), packed_layout_bound(mode, query.statistics).set_bytes, "bytes of packed values");
+}
+
+PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
+  const PackedStructure& structure = topology.packed;
+  const PackedLayout layout = layout_of(query, mode, structure);
+  return {.offsets = structure.unit_offsets[packed_pair_words(mode) - 1],
+          .data_offset_bytes = layout.data_offset_bytes,
+          .set_bytes = packed_sets(query) > 1 ? layout.set_bytes : 0,
+          .workspace_offset_bytes = workspace_offset_bytes,
+          .row_strips = structure.row_strips,
+          .k_blocks = structure.k_blocks,
+          .in_workspace = packs_in_workspace(query)};
+}
+
+PackedStrips PackedOperand::strips(const SpmmArguments& call) const {
+  const auto* const set = in_workspace ? static_cast<const unsigned char*>(call.workspace) + workspace_offset_bytes
+                                       : static_cast<const unsigned char*>(call.packed.memory());
+  return {.offsets = offsets,
+          .data = set + data_offset_bytes,
+          .row_scales = data_offset_bytes > 0 ? reinterpret_cast<const float*>(set) : nullptr,
+          .row_strips = row_strips,
+          .k_blocks = k_blocks,
+          .set_bytes = set_bytes};
+}
+
+}  // namespace vostok::ops

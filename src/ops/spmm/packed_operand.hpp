@@ -1,0 +1,43 @@
+// A as packed strips (abi/packed_strips.h), for families that read them: where a call's strips lie, and the launch that packs them where
+// the values change from call to call. A family
+// - declines what packed_strips_declined (ops/topology/packed_strips.hpp) does, and needs {.packed_strips = true};
+// - answers packed_format(mode) to packed_format, packed_workspace_bytes among its workspace;
+// - puts pack_strips_launch first where packs_in_workspace, and calls PackedOperand::strips in its binding.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/spmm.hpp>
+
+#include "ops/spmm/problem.hpp"
+#include "ops/topology/packed_strips.hpp"
+
+namespace vostok::ops {
+
+/// What a binding keeps of a plan's packed strips: trivially copyable.
+struct PackedOperand {
+  const unsigned* offsets = nullptr;
+  std::int64_t data_offset_bytes = 0;  ///< in a set: scales come first
+  std::int64_t set_bytes = 0;          ///< 0 where the batch shares one
+  std::int64_t workspace_offset_bytes = 0;
+  unsigned row_strips = 0;
+  unsigned k_blocks = 0;
+  bool in_workspace = false;
+
+  PackedStrips strips(const SpmmArguments& call) const;
+};
+
+/// Whether every call packs its values, or takes what Plan::pack made of them.
+inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.value_lifetime == ValueLifetime::per_call; }
+
+/// Sets of values: one for the batch, or one for each product.
+inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
+
+/// Bytes of the workspace that packed values take, a multiple of 256; none where they are persistent.
+std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode);
+
+/// `workspace_offset_bytes`: where packed_workspace_bytes of the workspace are the strips', a multiple of 256. `topology` may be
+/// empty, for shapes alone.
+PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+
+}  // namespace vostok::ops

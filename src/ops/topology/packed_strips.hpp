@@ -1,0 +1,40 @@
+// Packed strips (abi/packed_strips.h): the format's names, its limits, and where its parts lie in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <vostok/topology.hpp>
+
+#include <abi/enums.h>
+#include <abi/packed_strips.h>
+
+namespace vostok::ops {
+
+/// "strip16x64/pair/f16x3": what Family::packed_format answers.
+std::string packed_format(PackedMode mode);
+/// The mode of such a name; nothing of another.
+std::optional<PackedMode> packed_mode(std::string_view format);
+
+/// Whether a mode's strips are made of values of this type: 16-bit ones in their own x1 mode, f32 in every mode.
+constexpr bool packs(PackedMode mode, Dtype element) {
+  if (element == Dtype::f32) return true;
+  return mode == (element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1);
+}
+
+/// Why a matrix has no packed strips; nothing where it has. `walked`: as kernels walk it.
+std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked);
+
+/// One set of packed values: scales first, where the mode has them, then the data.
+struct PackedLayout {
+  std::int64_t data_offset_bytes = 0;
+  std::int64_t set_bytes = 0;  ///< a multiple of 256
+};
+
+PackedLayout packed_layout(PackedMode mode, const PackedStructure& structure);
+/// Room for every structure that has these statistics.
+PackedLayout packed_layout_bound(PackedMode mode, const TopologyStatistics& walked);
+
+}  // namespace vostok::ops

@@ -1,0 +1,49 @@
+// Packed strips (abi/packed_strips.h) on the host: what devices' are compared with, and what reads them back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <vostok/enums.hpp>
+
+#include <abi/packed_strips.h>
+
+#include "sparse/csr.hpp"
+
+namespace vostok::sparse {
+
+/// The structure's part: PackedStructure in vectors.
+struct PackedForm {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_strips = 0;
+  std::int64_t k_blocks = 0;
+  std::vector<std::uint32_t> headers = {};
+  std::vector<std::uint32_t> pair_offsets = {};
+  std::vector<std::int32_t> sources = {};
+
+  std::int64_t strips() const { return row_strips * k_blocks; }
+  /// PackedStrips::offsets of pairs of so many words.
+  std::vector<std::uint32_t> unit_offsets(int pair_words) const;
+};
+
+/// The strips of a valid matrix as kernels walk it. Where that is A^T, `value_positions` says where each of its nonzeros lies in A.
+/// Errors: unsupported (a row names a column twice, 2^31 nonzeros and more).
+PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions = {});
+
+/// One set of packed values.
+struct PackedMatrix {
+  PackedMode mode = PackedMode::f16x1;
+  std::vector<std::uint32_t> data = {};  ///< PackedStrips::data, in words
+  std::vector<float> row_scales = {};    ///< empty where the mode has none
+};
+
+/// `values`: in CSR order of A, as `element` is stored.
+PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values);
+
+/// The dense matrix [rows, cols] that the packed one stands for, exactly; reads nothing but the offsets of the form.
+std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed);
+
+}  // namespace vostok::sparse

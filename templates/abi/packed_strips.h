@@ -1,0 +1,126 @@
+// Packed strips, format "strip16x64/pair/<mode>" version 1: the values of a sparse matrix in the order in which tensor-core
+// fragments take them. What the host, the kernels that pack and the kernels that multiply share.
+//
+// The matrix as kernels walk it (A^T where the problem transposes A) is cut into strips of 16 rows x 64 columns. There are k_blocks =
+// ceil(cols / 64) of them across, and row_strips = ceil(rows / 16) down, rounded up to a multiple of 16: those past the matrix are
+// there and empty. The strip of column block b and row strip r has number b * row_strips + r, so that the strips of any tile of
+// 16 t rows in one column block follow one another: one bulk copy.
+//
+// A strip is 32 header words, one for each lane of a warp, then its pairs, then zeros up to a multiple of 16 bytes. Strip i starts
+// at offsets[i] * 16 bytes of the data.
+// - Header word of a lane: its mask in the low 16 bits; in the high ones its start, the number of pairs of the lanes before it.
+//   Bit 4 * step + register of the mask stands for A-fragment register 0..3 of the k16 step 0..3 of mma.m16n8k16, and equally
+//   of a warp's slice of wgmma m64nNk16: row lane / 4 + 8 * (register & 1), columns 16 * step + 2 * (lane % 4) + 8 * (register >> 1)
+//   and the next one. It is set where the structure names either, whatever its value.
+// - Pairs by ascending lane, within a lane by ascending bit. A pair is a word of two 16-bit values, that of the lower column in
+//   the lower half, +0 where the structure does not name one. Modes of two terms have the word of hi, then the word of lo.
+//
+// A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
+// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
+#pragma once
+
+#include "abi/fields.h"
+
+namespace vostok {
+
+/// Elements of the format, and into how many terms a value is split. The x3 modes of f32 are named for the three products
+/// (hi hi + hi lo + lo hi) that their multiplications take.
+enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3 };
+
+constexpr const char* name(PackedMode value) {
+  switch (value) {
+    case PackedMode::f16x1: return "f16x1";
+    case PackedMode::bf16x1: return "bf16x1";
+    case PackedMode::f16x3: return "f16x3";
+    case PackedMode::bf16x3: return "bf16x3";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(PackedMode) { return "PackedMode"; }
+
+constexpr int packed_strip_rows = 16;
+constexpr int packed_strip_columns = 64;
+constexpr int packed_lanes = 32;
+constexpr int packed_header_bytes = 4 * packed_lanes;
+constexpr int packed_unit_bytes = 16;                 ///< what offsets count in
+constexpr int packed_row_strip_multiple = 16;         ///< row strips are rounded up to this
+constexpr int packed_most_pairs = 16 * packed_lanes;  ///< of a strip
+
+/// 4-byte words of one pair.
+constexpr int packed_pair_words(PackedMode mode) { return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1; }
+constexpr bool packed_is_f16(PackedMode mode) { return mode == PackedMode::f16x1 || mode == PackedMode::f16x3; }
+/// Whether each row has a scale of its own.
+constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::f16x3; }
+
+/// Units of 16 bytes of a strip.
+constexpr unsigned packed_strip_units(unsigned pairs, int pair_words) {
+  return (packed_header_bytes + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes - 1) / packed_unit_bytes;
+}
+
+constexpr long long packed_row_strips(long long rows) {
+  constexpr long long multiple = packed_strip_rows * packed_row_strip_multiple;
+  return (rows + multiple - 1) / multiple * packed_row_strip_multiple;
+}
+constexpr long long packed_k_blocks(long long cols) { return (cols + packed_strip_columns - 1) / packed_strip_columns; }
+
+constexpr unsigned packed_header(unsigned mask, unsigned start) { return mask | start << 16; }
+constexpr unsigned packed_mask(unsigned header) { return header & 0xffffU; }
+constexpr unsigned packed_start(unsigned header) { return header >> 16; }
+
+/// Where an element of a strip goes: the lane, its mask's bit, and the half of the pair.
+struct PackedPlace {
+  int lane;
+  int bit;
+  int half;
+};
+
+constexpr PackedPlace packed_place(int row, int column) {
+  return {row % 8 * 4 + column % 8 / 2, column / 16 * 4 + column % 16 / 8 * 2 + row / 8, column % 2};
+}
+/// Where a pair comes from: its row in the strip, and its lower column there.
+constexpr int packed_row(int lane, int bit) { return lane / 4 + 8 * (bit & 1); }
+constexpr int packed_column(int lane, int bit) { return bit / 4 * 16 + lane % 4 * 2 + (bit >> 1 & 1) * 8; }
+
+/// The exponent e of a row's scale s = 2^e, from the bits of the largest magnitude of its finite values: that becomes s * largest in
+/// [2^13, 2^14), 0 where all are zero. e is at most 126, so that s and 1/s are normal: a row below 2^-113 stays smaller, and loses
+/// nothing, because then f16's smallest step is finer than f32's.
+constexpr int packed_scale_exponent(unsigned largest_bits) {
+  if (largest_bits == 0) return 0;
+  const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
+  return exponent < 126 ? exponent : 126;
+}
+/// The bits of 2^exponent, for a normal number.
+constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }
+
+/// Packed values as kernels read them.
+struct PackedStrips {
+  const unsigned* offsets;    ///< row_strips * k_blocks + 1: where each strip starts, and where the last ends, in units of 16 bytes
+  const unsigned char* data;  ///< 16-byte aligned and more
+  const float* row_scales;    ///< 1 / s for row_strips * 16 rows; null where the mode has none
+  unsigned row_strips;
+  unsigned k_blocks;
+  long long set_bytes;  ///< between two sets of values of a batch, of data and of row_scales alike; 0 where the batch shares one
+};
+
+/// The strips of one product of a batch.
+constexpr PackedStrips packed_set(PackedStrips strips, long long product) {
+  // Scales are stepped by bytes as well: a set's size is a multiple of theirs.
+  if (strips.row_scales != nullptr) strips.row_scales += product * (strips.set_bytes / 4);
+  strips.data += product * strips.set_bytes;
+  return strips;
+}
+
+/// A topology's part of packed strips: everything but the values.
+struct PackedStructure {
+  const unsigned* headers;          ///< 32 for each strip
+  const unsigned* pair_offsets;     ///< strips + 1: the number of each strip's first pair
+  const unsigned* unit_offsets[2];  ///< PackedStrips::offsets where pairs have one word, and where they have two
+  const int* sources;               ///< two for each pair: where its values lie in the CSR order of A; -1: there is none
+  unsigned row_strips;
+  unsigned k_blocks;
+  unsigned pairs;
+  unsigned units[2];  ///< of all strips: the last of each unit_offsets
+};
+
+}  // namespace vostok

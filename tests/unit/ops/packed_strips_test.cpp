@@ -1,0 +1,98 @@
+#include "ops/topology/packed_strips.hpp"
+
+#include <doctest/doctest.h>
+
+#include "ops/spmm/packed_operand.hpp"
+#include "sparse/generate.hpp"
+#include "sparse/packed_strips.hpp"
+
+using namespace vostok;
+
+namespace {
+
+TopologyStatistics statistics_of(const sparse::Csr& csr) { return sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
+
+PackedStructure structure_of(const sparse::PackedForm& form) {
+  return {.headers = nullptr,
+          .pair_offsets = nullptr,
+          .unit_offsets = {},
+          .sources = nullptr,
+          .row_strips = static_cast<unsigned>(form.row_strips),
+          .k_blocks = static_cast<unsigned>(form.k_blocks),
+          .pairs = form.pair_offsets.back(),
+          .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()}};
+}
+
+}  // namespace
+
+TEST_CASE("every packed mode has a format's name, and every name its mode") {
+  CHECK(ops::packed_format(PackedMode::f16x3) == "strip16x64/pair/f16x3");
+  for (int i = 0; name(static_cast<PackedMode>(i)) != nullptr; ++i) {
+    const auto mode = static_cast<PackedMode>(i);
+    CHECK(ops::packed_mode(ops::packed_format(mode)) == mode);
+  }
+  for (const char* const other : {"", "csr", "strip16x64/pair/", "strip16x64/pair/f16x4", "f16x3"}) CHECK_FALSE(ops::packed_mode(other));
+}
+
+TEST_CASE("the room that statistics promise holds the packed values of every structure, with little to spare") {
+  constexpr std::uint64_t seed = 31;
+  INFO("seed " << seed);
+  for (const double sparsity : {0.0, 0.3, 0.7, 0.9, 0.99, 1.0})
+    for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {256, 64}, {300, 333}, {1000, 65}, {3, 0}, {512, 512}}) {
+      INFO(rows << " x " << cols << ", sparsity " << sparsity);
+      const sparse::Csr csr = sparse::uniform(rows, cols, sparsity, seed);
+      const PackedStructure structure = structure_of(sparse::packed_form(csr));
+      for (const PackedMode mode : {PackedMode::f16x1, PackedMode::bf16x1, PackedMode::f16x3, PackedMode::bf16x3}) {
+        const ops::PackedLayout exact = ops::packed_layout(mode, structure);
+        const ops::PackedLayout room = ops::packed_layout_bound(mode, statistics_of(csr));
+        CHECK(exact.data_offset_bytes == room.data_offset_bytes);
+        CHECK(exact.set_bytes <= room.set_bytes);
+        CHECK(room.set_bytes <= exact.set_bytes * 3 / 2 + 512);
+        CHECK(exact.set_bytes % 256 == 0);
+        CHECK(room.set_bytes % 256 == 0);
+      }
+    }
+}
+
+TEST_CASE("strips are declined where a column is named twice, where nearly all would be empty, and past 32 bits") {
+  CHECK_FALSE(ops::packed_strips_declined(statistics_of(sparse::uniform(100, 100, 0.5, 1))));
+  CHECK_FALSE(ops::packed_strips_declined({.rows = 8192, .cols = 8192, .nonzeros = 1000, .longest_row = 10}));
+  const auto declined = [](const TopologyStatistics& statistics) { return ops::packed_strips_declined(statistics).value_or("not declined"); };
+  CHECK(declined({.rows = 9, .cols = 9, .nonzeros = 9, .longest_row = 3, .duplicates = true}).find("twice") != std::string::npos);
+  CHECK(declined({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 5'000'000, .longest_row = 100}).find("headers") != std::string::npos);
+  CHECK(declined({.rows = 1 << 17, .cols = 1 << 17, .nonzeros = std::int64_t{1} << 31, .longest_row = 1 << 17}).find("32 bits") != std::string::npos);
+}
+
+TEST_CASE("a binding finds its strips in the workspace where values change, and in the packed values where they persist") {
+  const sparse::Csr csr = sparse::uniform(300, 200, 0.8, 2);
+  const sparse::PackedForm form = sparse::packed_form(csr);
+  alignas(256) static unsigned char memory[1 << 16];
+  const unsigned offsets[2] = {};
+  ops::TopologyPointers topology;
+  topology.packed = structure_of(form);
+  topology.packed.unit_offsets[1] = offsets;
+  for (const bool batched : {false, true}) {
+    Spmm problem{.n = 8, .batch = 3, .values_per_batch = batched};
+    const auto query = [&] { return *ops::make_query(problem, statistics_of(csr), {8, 8, 1}, nullptr); };
+    const SpmmArguments call{.packed = {nullptr, memory}, .workspace = memory + 16};
+
+    const ops::PackedOperand in_workspace = ops::packed_operand(query(), PackedMode::f16x3, topology, 1024);
+    const PackedStrips first = in_workspace.strips(call);
+    CHECK(first.offsets == offsets);
+    CHECK(reinterpret_cast<const unsigned char*>(first.row_scales) == memory + 16 + 1024);
+    CHECK(first.data == memory + 16 + 1024 + form.row_strips * 64);
+    CHECK((first.set_bytes > 0) == batched);
+    CHECK(ops::packed_workspace_bytes(query(), PackedMode::f16x3) ==
+          (batched ? 3 * first.set_bytes : ops::packed_layout_bound(PackedMode::f16x3, statistics_of(csr)).set_bytes));
+    const PackedStrips third = packed_set(first, 2);
+    CHECK(third.data == first.data + 2 * first.set_bytes);
+    CHECK(reinterpret_cast<const unsigned char*>(third.row_scales) == reinterpret_cast<const unsigned char*>(first.row_scales) + 2 * first.set_bytes);
+
+    problem.value_lifetime = ValueLifetime::persistent;
+    const PackedStrips persistent = ops::packed_operand(query(), PackedMode::f16x3, topology, 0).strips(call);
+    CHECK(reinterpret_cast<const unsigned char*>(persistent.row_scales) == memory);
+    CHECK(persistent.set_bytes <= first.set_bytes);
+    CHECK(ops::packed_workspace_bytes(query(), PackedMode::f16x3) == 0);
+    CHECK(ops::packed_operand(query(), PackedMode::bf16x3, topology, 0).strips(call).row_scales == nullptr);
+  }
+}
