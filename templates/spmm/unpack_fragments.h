@@ -1,0 +1,83 @@
+// The A-fragments of a warp, unpacked from a strip of packed values (abi/packed_strips.h): 16 rows x 64 k, stored lane by
+// lane, so that a lane finds its pairs of neighbouring elements one behind the other.
+//
+// A pair costs a test of the lane's mask, a load where the bit is set, and the step to the next one: no count of bits, no
+// exchange between lanes. Registers are those of mma.m16n8k16 and equally of one warp's slice of wgmma.m64nNk16.
+#pragma once
+
+#include "abi/packed_strips.h"
+#include "parts/loads.h"
+#include "parts/shared_address.h"
+
+namespace vostok {
+
+inline constexpr int strip_steps = packed_strip_columns / 16;  ///< k16 steps of a strip
+inline constexpr int strip_registers = 4;                      ///< A-fragment registers of a step
+
+/// Pairs in shared memory. `words` of a pair: 1, or 2 where it has a high and a low part.
+template <int bit, int words>
+__device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedAddress& from) {
+  static_assert(words == 1 || words == 2, "a pair has one word, or a high and a low one");
+#if defined(VOSTOK_EMULATOR)
+  const bool present = (mask >> bit & 1U) != 0;
+  for (int i = 0; i < words; ++i) pair[i] = present ? load_word(from + 4U * i) : 0;
+  if (present) from = from + 4U * words;
+#else
+  if constexpr (words == 1)
+    asm volatile(
+        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %2, %3; setp.ne.u32 there, bits, 0; mov.b32 %0, 0;"
+        " @there ld.shared.b32 %0, [%1]; @there add.u32 %1, %1, 4; }"
+        : "=&r"(pair[0]), "+r"(from.at)
+        : "r"(mask), "n"(1U << bit));
+  else
+    asm volatile(
+        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %3, %4; setp.ne.u32 there, bits, 0; mov.b32 %0, 0; mov.b32 %1, 0;"
+        " @there ld.shared.v2.b32 {%0, %1}, [%2]; @there add.u32 %2, %2, 8; }"
+        : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
+        : "r"(mask), "n"(1U << bit));
+#endif
+}
+
+/// Pairs in global memory.
+template <int bit, int words>
+__device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const unsigned char*& from) {
+  const bool present = (mask >> bit & 1U) != 0;
+#pragma unroll
+  for (int i = 0; i < words; ++i) pair[i] = present ? load_global(reinterpret_cast<const unsigned*>(from) + i) : 0;
+  if (present) from += 4 * words;
+}
+
+__device__ inline unsigned load_word(const unsigned char* from) { return load_global(reinterpret_cast<const unsigned*>(from)); }
+
+/// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
+template <int words, class From>
+class StripReader {
+ public:
+  StripReader() = default;
+  __device__ StripReader(From strip, unsigned lane)
+      : header_(load_word(strip + 4 * lane)), next_(strip + (packed_header_bytes + packed_start(header_) * (4 * words))) {}
+
+  /// The registers of k16 step `step`: register r of part i (0: the values or their high parts, 1: the low parts) is
+  /// fragments[i][r]. Every step once, in ascending order.
+  template <int step>
+  __device__ void read(unsigned (&fragments)[words][strip_registers]) {
+    read_register<step, 0>(fragments);
+    read_register<step, 1>(fragments);
+    read_register<step, 2>(fragments);
+    read_register<step, 3>(fragments);
+  }
+
+ private:
+  template <int step, int index>
+  __device__ void read_register(unsigned (&fragments)[words][strip_registers]) {
+    unsigned pair[words];
+    read_pair<step * strip_registers + index>(pair, header_, next_);
+#pragma unroll
+    for (int i = 0; i < words; ++i) fragments[i][index] = pair[i];
+  }
+
+  unsigned header_;  ///< its low half is the mask
+  From next_;
+};
+
+}  // namespace vostok
