@@ -1,0 +1,148 @@
+// unpack_mma, an SpMM on tensor cores (mma.sync, sm_80 and later) from packed strips: what host and kernels share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_strips.h"
+#include "abi/unpack_sum.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct UnpackMmaTraits {
+  Dtype element = Dtype::f16;  ///< of B
+  Dtype output = Dtype::f16;
+  bool batched = false;
+  Layout dense_layout = Layout::row_major;
+  Layout output_layout = Layout::row_major;
+  int dense_alignment = 16;   ///< bytes that divide every line start of B
+  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  Scale scale = Scale::one;
+  bool residual = false;
+  bool accumulate = false;
+};
+
+/// The tunables.
+struct UnpackMmaConfig {
+  PackedMode mode = PackedMode::f16x1;
+  int row_warps = 4;     ///< warps of a block along the rows
+  int column_warps = 1;  ///< and along the columns: each of them unpacks the same strips
+  int warp_strips = 2;   ///< strips of 16 rows of a warp
+  int warp_columns = 32;
+  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; k blocks with more are unpacked from global memory
+  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  bool prepare_dense = false;  ///< f32: B is split into two terms by a launch before, not by every block
+  int raster_rows = 8;         ///< row tiles that are walked before the next column tile
+  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  bool stream_output = false;  ///< C is stored as data that will not be read soon
+
+  friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
+};
+
+struct UnpackMmaArgs {
+  PackedStrips strips;
+  const void* dense;           ///< B, or split tiles
+  const float* column_scales;  ///< of split tiles: [k_blocks, column_scale_stride]; read only in mode f16x3
+  void* output;
+  const void* residual;  ///< lies as C does
+  const float* bias;
+  const float* device_scale;
+  PartialSums partial;  ///< where k_split > 1
+  long long m;
+  long long k;
+  long long n;
+  long long dense_leading;   ///< elements between lines of B
+  long long output_leading;  ///< the same of C
+  long long dense_stride;    ///< elements between two B of a batch; of split tiles, bytes
+  long long output_stride;
+  long long column_scale_stride;
+  unsigned batch;
+  unsigned row_tiles;
+  unsigned column_tiles;
+  unsigned slice_blocks;  ///< k blocks of a slice; the last may have fewer
+  float scale;
+};
+
+template <FieldsOf<UnpackMmaTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("batched", traits.batched);
+  visit("dense_layout", traits.dense_layout);
+  visit("output_layout", traits.output_layout);
+  visit("dense_alignment", traits.dense_alignment);
+  visit("output_alignment", traits.output_alignment);
+  visit("bias", traits.bias);
+  visit("activation", traits.activation);
+  visit("scale", traits.scale);
+  visit("residual", traits.residual);
+  visit("accumulate", traits.accumulate);
+}
+
+template <FieldsOf<UnpackMmaConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("mode", config.mode);
+  visit("row_warps", config.row_warps);
+  visit("column_warps", config.column_warps);
+  visit("warp_strips", config.warp_strips);
+  visit("warp_columns", config.warp_columns);
+  visit("stages", config.stages);
+  visit("strip_pairs", config.strip_pairs);
+  visit("promotion_blocks", config.promotion_blocks);
+  visit("k_split", config.k_split);
+  visit("prepare_dense", config.prepare_dense);
+  visit("raster_rows", config.raster_rows);
+  visit("min_blocks", config.min_blocks);
+  visit("stream_output", config.stream_output);
+}
+
+constexpr int threads(const UnpackMmaConfig& config) { return 32 * config.row_warps * config.column_warps; }
+constexpr int tile_strips(const UnpackMmaConfig& config) { return config.row_warps * config.warp_strips; }
+constexpr int tile_rows(const UnpackMmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_columns(const UnpackMmaConfig& config) { return config.column_warps * config.warp_columns; }
+
+/// Terms that a value is split into.
+constexpr int terms(const UnpackMmaConfig& config) { return packed_pair_words(config.mode); }
+
+/// Whether the blocks split B themselves.
+constexpr bool splits_dense(const UnpackMmaConfig& config) { return terms(config) == 2 && !config.prepare_dense; }
+
+/// Whether B lies in shared memory with k running along its lines, as its fragments are then read: a column-major B, and what
+/// the block splits itself.
+constexpr bool stages_columns(const UnpackMmaTraits& traits, const UnpackMmaConfig& config) {
+  return splits_dense(config) || (!config.prepare_dense && traits.dense_layout == Layout::column_major);
+}
+
+/// Bytes of one 16-bit term of B's tile for a k block.
+constexpr int dense_term_bytes(const UnpackMmaConfig& config) { return packed_strip_columns * tile_columns(config) * 2; }
+
+/// Bytes of B in one stage: its 16-bit terms, or the f32 that the block will split.
+constexpr int dense_stage_bytes(const UnpackMmaConfig& config) { return dense_term_bytes(config) * terms(config); }
+
+/// Room for the strips of a tile's k block, in units of 16 bytes.
+constexpr int strip_stage_units(const UnpackMmaConfig& config) {
+  return tile_strips(config) * static_cast<int>(packed_strip_units(static_cast<unsigned>(config.strip_pairs), terms(config)));
+}
+
+/// Scales of B's columns of one k block.
+constexpr int column_scale_bytes(const UnpackMmaConfig& config) { return packed_scales_rows(config.mode) ? 4 * tile_columns(config) : 0; }
+
+/// Where each strip of a tile starts, and where the last one ends: words, rounded up to 16 bytes.
+constexpr int strip_start_words(const UnpackMmaConfig& config) { return (tile_strips(config) + 1 + 3) / 4 * 4; }
+
+/// Buffers of what the block splits: one is filled while the other is multiplied.
+inline constexpr int split_buffers = 2;
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
+  const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
+  const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
+  const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
+  return (config.stages * stage + split + scales + 127) / 128 * 128;
+}
+
+}  // namespace vostok

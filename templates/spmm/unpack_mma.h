@@ -1,0 +1,187 @@
+// SpMM on tensor cores (mma.sync): A is unpacked from packed strips into fragments in registers, B comes through shared memory.
+//
+// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns columns. k is
+// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. f32 is two 16-bit
+// terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/unpack_mma.h"
+#include "abi/unpack_sum.h"
+#include "parts/async_copy.h"
+#include "parts/dependent_launch.h"
+#include "spmm/unpack_dense.h"
+#include "spmm/unpack_mma_rules.h"
+#include "spmm/unpack_output.h"
+#include "spmm/unpack_product.h"
+#include "spmm/unpack_shared.h"
+#include "spmm/unpack_split.h"
+#include "spmm/unpack_strips.h"
+#include "spmm/unpack_sum.h"
+#include "spmm/unpack_tile.h"
+
+namespace vostok {
+
+/// Counts the k blocks of a slice round the stages.
+template <int stages>
+struct StageIndex {
+  unsigned at = 0;
+  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
+};
+
+/// Brings k blocks into shared memory, one after the other.
+template <class F>
+class UnpackStages {
+ public:
+  __device__ UnpackStages(const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed, UnpackShared<F>& shared)
+      : shared_(shared), strips_(args, tile, packed), dense_(args, tile), left_(tile.block_count(args)) {
+    strips_.look_ahead(left_ > 0);
+  }
+
+  /// The next k block, where there is one; a group of copies in any case.
+  __device__ void issue() {
+    if (left_ > 0) {
+      --left_;
+      strips_.issue(shared_.strips(stage_.at), shared_.starts(stage_.at));
+      strips_.look_ahead(left_ > 0);
+      dense_.issue(shared_.dense(stage_.at), shared_.column_scales(stage_.at));
+    }
+    commit_async();
+    stage_.step();
+  }
+
+ private:
+  UnpackShared<F>& shared_;
+  StripStages<F> strips_;
+  DenseStages<F> dense_;
+  StageIndex<F::config.stages> stage_;
+  unsigned left_;
+};
+
+/// What a warp multiplies.
+template <class F>
+class UnpackWarp {
+  static constexpr auto config = F::config;
+  static constexpr int strips = config.warp_strips;
+  using Product = WarpProduct<F>;
+
+ public:
+  __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed)
+      : lane_(threadIdx.x % 32),
+        column_(threadIdx.x / 32 % config.column_warps * config.warp_columns),
+        strip_in_tile_(threadIdx.x / 32 / config.column_warps * strips),
+        strip_(tile.first_strip() + strip_in_tile_),
+        fragments_(threadIdx.x / 32 % config.column_warps, lane_),
+        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows, lane_) {}
+
+  /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
+  __device__ void add(const PackedStrips& packed, unsigned block, const unsigned char* stage, const unsigned* starts, const unsigned char* terms) {
+    if (config.strip_pairs == packed_most_pairs || StripStages<F>::fits(starts)) {
+      SharedAddress from[strips];
+#pragma unroll
+      for (int q = 0; q < strips; ++q) from[q] = shared_address(stage) + starts[strip_in_tile_ + q] * packed_unit_bytes;
+      product_.add(from, shared_address(terms), fragments_, lane_);
+    } else {
+      const unsigned char* from[strips];
+#pragma unroll
+      for (int q = 0; q < strips; ++q) from[q] = strip_in_memory<F>(packed, block, strip_ + q);
+      product_.add(from, shared_address(terms), fragments_, lane_);
+    }
+  }
+
+  __device__ void promote(const float* column_scales) { product_.promote(column_scales + column_, lane_); }
+
+  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  template <class Visit>
+  __device__ void visit_totals(Visit visit) const {
+#pragma unroll
+    for (int q = 0; q < strips; ++q)
+#pragma unroll
+      for (int o = 0; o < Product::octets; ++o) {
+        float sums[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[i] = product_.total(q, o, i);
+        visit(strip_ + q, column_ / 8 + o, sums);
+      }
+  }
+
+  __device__ unsigned lane() const { return lane_; }
+
+ private:
+  unsigned lane_;
+  unsigned column_;  ///< the warp's first, of the tile
+  unsigned strip_in_tile_;
+  unsigned strip_;  ///< the warp's first
+  DenseFragments<F> fragments_;
+  Product product_;
+};
+
+/// The loop over the k blocks of a slice.
+template <class F>
+__device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed) {
+  constexpr auto config = F::config;
+  constexpr bool splits = splits_dense(config);
+  UnpackShared<F>& shared = dynamic_shared<UnpackShared<F>>();
+  UnpackStages<F> stages(args, tile, packed, shared);
+  const unsigned count = tile.block_count(args);
+  const unsigned first_block = tile.first_block(args);
+#pragma unroll 1
+  for (int i = 0; i + 1 < config.stages; ++i) stages.issue();
+
+  StageIndex<config.stages> stage;
+  StageIndex<config.stages> split_stage;
+  if constexpr (splits) {
+    wait_async<config.stages - 2>();
+    __syncthreads();
+    if (count > 0) DenseSplit<F>::split(shared.dense(0), shared.split(0), shared.column_scales(0));
+    split_stage.step();
+  }
+  unsigned until_promotion = config.promotion_blocks;
+#pragma unroll 1
+  for (unsigned i = 0; i < count; ++i) {
+    // A block that splits B is one k block ahead in that: two stages must have landed.
+    wait_async<config.stages - (splits ? 3 : 2)>();
+    __syncthreads();
+    stages.issue();
+    if constexpr (splits) {
+      const unsigned next = (i + 1) % split_buffers;
+      if (i + 1 < count) DenseSplit<F>::split(shared.dense(split_stage.at), shared.split(next), shared.column_scales(next));
+      split_stage.step();
+    }
+    const unsigned char* const terms = splits ? shared.split(i % split_buffers) : shared.dense(stage.at);
+    warp.add(packed, first_block + i, shared.strips(stage.at), shared.starts(stage.at), terms);
+    if (config.promotion_blocks > 0 && (--until_promotion == 0 || i + 1 == count)) {
+      warp.promote(shared.column_scales(splits ? i % split_buffers : stage.at));
+      until_promotion = config.promotion_blocks;
+    }
+    stage.step();
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpack_mma(const __grid_constant__ UnpackMmaArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr UnpackMmaRules<F> rules;
+  const auto tile = UnpackTile<F>::of_block(args);
+  if (!tile.exists(args)) return;
+  wait_for_previous_launch();
+  if constexpr (config.k_split > 1) allow_next_launch();
+
+  const PackedStrips packed = F::traits.batched ? packed_set(args.strips, tile.product) : args.strips;
+  UnpackWarp<F> warp(tile, packed);
+  multiply_blocks<F>(warp, args, tile, packed);
+
+  if constexpr (config.k_split > 1) {
+    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+      const long long column_octet = tile.first_column() / 8 + octet;
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
+    });
+  } else {
+    const FragmentOutput<F> output(args, tile.product);
+    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+      output.store(static_cast<long long>(strip) * packed_strip_rows, tile.first_column() + 8 * octet, warp.lane(), sums);
+    });
+  }
+}
+
+}  // namespace vostok

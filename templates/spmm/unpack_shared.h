@@ -1,0 +1,94 @@
+// The shared memory of unpack_mma, and how a tile of B lies in it.
+//
+// B lies in lines of 16-byte chunks. A chunk's place in its line depends on the line, so that reading the same chunk of eight
+// neighbouring lines, as ldmatrix does, touches every bank once.
+#pragma once
+
+#include "abi/unpack_mma.h"
+#include "parts/shared.h"
+#include "parts/shared_address.h"
+
+namespace vostok {
+
+/// The place of a chunk in a line of `chunks`, a power of two; `key` numbers the lines that are read together.
+template <int chunks>
+__device__ constexpr unsigned swizzled(unsigned chunk, unsigned key) {
+  return chunk ^ (key & (chunks < 8 ? chunks - 1U : 7U));
+}
+
+/// A tile of 16-bit elements whose lines run along k: 64 of one column of B.
+struct LinesAlongK {
+  static constexpr int chunks = packed_strip_columns * 2 / 16;
+  static constexpr int line_bytes = 16 * chunks;
+  static __device__ constexpr unsigned place(unsigned column, unsigned chunk) { return column * line_bytes + 16 * swizzled<chunks>(chunk, column); }
+};
+
+/// A tile of 16-bit elements whose lines run along the columns of B. Lines shorter than 128 bytes share the banks: as many
+/// neighbours as fit have one key.
+template <int columns>
+struct LinesAlongColumns {
+  static constexpr int chunks = columns * 2 / 16;
+  static constexpr int line_bytes = 16 * chunks;
+  static constexpr int lines_of_key = chunks < 8 ? 8 / chunks : 1;
+  static __device__ constexpr unsigned place(unsigned k, unsigned chunk) { return k * line_bytes + 16 * swizzled<chunks>(chunk, k / lines_of_key); }
+};
+
+/// A tile of f32 on its way to being split (unpack_split.h), in lines as B has them. There, eight lanes read one chunk of lines
+/// that are eight apart, or chunks of neighbouring columns.
+template <int columns, Layout layout>
+struct WideLines {
+  static constexpr bool along_k = layout == Layout::column_major;
+  static constexpr int chunks = (along_k ? packed_strip_columns : columns) * 4 / 16;
+  static constexpr int line_bytes = 16 * chunks;
+  static __device__ constexpr unsigned place(unsigned line, unsigned chunk) {
+    return line * line_bytes + 16 * swizzled<chunks>(chunk, along_k ? line : line / 8);
+  }
+};
+
+namespace detail {
+
+template <class A, class B, bool second>
+struct Either {
+  using Type = A;
+};
+template <class A, class B>
+struct Either<A, B, true> {
+  using Type = B;
+};
+
+}  // namespace detail
+
+/// How the terms of B lie that are multiplied.
+template <class F>
+using TermLines = typename detail::Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>::Type;
+
+/// Parts of shared memory by their offsets: stages of B, of strips and of their starts, then what split B needs.
+template <class F>
+class UnpackShared {
+  static constexpr auto config = F::config;
+  static constexpr bool splits = splits_dense(config);
+  static constexpr int dense_bytes = dense_stage_bytes(config);
+  static constexpr int strip_bytes = packed_unit_bytes * strip_stage_units(config);
+  static constexpr int start_bytes = 4 * strip_start_words(config);
+  static constexpr int strips_begin = config.stages * dense_bytes;
+  static constexpr int split_begin = strips_begin + config.stages * strip_bytes;
+  static constexpr int scales_begin = split_begin + (splits ? split_buffers * dense_bytes : 0);
+  static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
+  static constexpr int end = starts_begin + config.stages * start_bytes;
+  static_assert(end <= shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
+
+ public:
+  __device__ unsigned char* dense(unsigned stage) { return bytes_ + stage * dense_bytes; }
+  __device__ unsigned char* strips(unsigned stage) { return bytes_ + strips_begin + stage * strip_bytes; }
+  /// Where the strips of a stage start, in units of 16 bytes, and where the last one ends.
+  __device__ unsigned* starts(unsigned stage) { return reinterpret_cast<unsigned*>(bytes_ + starts_begin + stage * start_bytes); }
+  /// The terms of a split B.
+  __device__ unsigned char* split(unsigned buffer) { return bytes_ + split_begin + buffer * dense_bytes; }
+  /// 1 / scale of each column, of a stage or of a split buffer.
+  __device__ float* column_scales(unsigned index) { return reinterpret_cast<float*>(bytes_ + scales_begin + index * column_scale_bytes(config)); }
+
+ private:
+  alignas(128) unsigned char bytes_[shared_bytes(F::traits, F::config)];
+};
+
+}  // namespace vostok

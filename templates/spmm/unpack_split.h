@@ -1,0 +1,117 @@
+// f32 elements of B split into two 16-bit terms by the blocks that multiply them: what few blocks read is not worth a launch.
+//
+// As at packing (abi/packed_strips.h), v becomes hi = rounded(s v) and lo = rounded(s v - hi), lo = 0 where hi is not finite. In mode f16x3
+// s is a power of two for each column and k block that brings the largest finite |s v| into [2^13, 2^14).
+#pragma once
+
+#include "abi/unpack_mma.h"
+#include "parts/half.h"
+#include "parts/vector.h"
+#include "parts/warp.h"
+#include "spmm/unpack_shared.h"
+
+namespace vostok {
+
+template <PackedMode mode>
+__device__ inline unsigned short term_of(float value) {
+  if constexpr (packed_is_f16(mode)) return f32_to_f16(value);
+  else return f32_to_bf16(value);
+}
+
+template <PackedMode mode>
+__device__ inline float value_of_term(unsigned short term) {
+  if constexpr (packed_is_f16(mode)) return f16_to_f32(term);
+  else return bf16_to_f32(term);
+}
+
+/// Two neighbouring elements as words of their high and their low terms, the first in the lower half.
+struct SplitPair {
+  unsigned high;
+  unsigned low;
+};
+
+template <PackedMode mode>
+__device__ inline SplitPair split_pair(float first, float second) {
+  const auto low_of = [](float value, unsigned short high) -> unsigned {
+    const float rest = value - value_of_term<mode>(high);
+    // Infinite or NaN where hi is not finite.
+    return rest - rest == 0.0F ? term_of<mode>(rest) : 0U;
+  };
+  const unsigned short a = term_of<mode>(first);
+  const unsigned short b = term_of<mode>(second);
+  return {a | static_cast<unsigned>(b) << 16, low_of(first, a) | low_of(second, b) << 16};
+}
+
+/// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.
+__device__ inline unsigned finite_magnitude(float value) {
+  const unsigned bits = __builtin_bit_cast(unsigned, value) & 0x7fffffffU;
+  return bits < 0x7f800000U ? bits : 0;
+}
+
+/// Splits a stage into the terms of a buffer: a warp takes four columns, a lane eight neighbouring k of one.
+template <class F>
+class DenseSplit {
+  static constexpr auto config = F::config;
+  static constexpr PackedMode mode = config.mode;
+  static constexpr int count = 8;
+  using Wide = WideLines<tile_columns(config), F::traits.dense_layout>;
+
+ public:
+  static __device__ void split(const unsigned char* stage, unsigned char* terms, float* column_scales) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned octet = lane / 4;  // of k
+#pragma unroll 1
+    for (unsigned column = threadIdx.x / 32 * 4 + lane % 4; column < tile_columns(config); column += threads(config) / 8) {
+      float values[count];
+      load(values, stage, octet, column);
+      if constexpr (packed_scales_rows(mode)) {
+        const int exponent = packed_scale_exponent(largest_of_column(values));
+        const float scale = __builtin_bit_cast(float, packed_power_bits(exponent));
+#pragma unroll
+        for (float& value : values) value *= scale;
+        if (octet == 0) column_scales[column] = __builtin_bit_cast(float, packed_power_bits(-exponent));
+      }
+      store(values, terms + LinesAlongK::place(column, octet));
+    }
+  }
+
+ private:
+  static __device__ void load(float (&values)[count], const unsigned char* stage, unsigned octet, unsigned column) {
+    if constexpr (Wide::along_k) {
+#pragma unroll
+      for (int i = 0; i < count; i += 4) {
+        const auto four = *reinterpret_cast<const Vector<float, 4>*>(stage + Wide::place(column, 2 * octet + i / 4));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) values[i + j] = four.at[j];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < count; ++i) values[i] = reinterpret_cast<const float*>(stage + Wide::place(octet * count + i, column / 4))[column % 4];
+    }
+  }
+
+  static __device__ unsigned largest_of_column(const float (&values)[count]) {
+    unsigned largest = 0;
+#pragma unroll
+    for (const float value : values) {
+      const unsigned magnitude = finite_magnitude(value);
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    return warp_maximum<4>(largest);
+  }
+
+  static __device__ void store(const float (&values)[count], unsigned char* chunk) {
+    Vector<unsigned, count / 2> high;
+    Vector<unsigned, count / 2> low;
+#pragma unroll
+    for (int i = 0; i < count; i += 2) {
+      const SplitPair pair = split_pair<mode>(values[i], values[i + 1]);
+      high.at[i / 2] = pair.high;
+      low.at[i / 2] = pair.low;
+    }
+    *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk) = high;
+    *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk + dense_term_bytes(config)) = low;
+  }
+};
+
+}  // namespace vostok

@@ -1,0 +1,41 @@
+// Adds the slices of a product whose k was cut, in their order, and stores C: deterministic, however blocks ran.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/unpack_sum.h"
+#include "parts/dependent_launch.h"
+#include "spmm/unpack_output.h"
+
+namespace vostok {
+
+/// The fragment of 16 rows and eight columns, as one store or load of each lane.
+__device__ inline Vector<float, 4>* partial_fragment(const PartialSums& partial, unsigned product, long long slice, long long strip, long long octet,
+                                                     unsigned lane) {
+  float* const first = partial.at + (product * partial.slices + slice) * partial.slice_stride();
+  return reinterpret_cast<Vector<float, 4>*>(first + (strip * partial.octets + octet) * 128) + lane;
+}
+
+/// A warp has one fragment. Fragments lie on the grid's x, products on y, and on z past what y holds.
+template <class F>
+__global__ void __launch_bounds__(32 * F::config.warps) unpack_sum(const __grid_constant__ UnpackSumArgs args) {
+  wait_for_previous_launch();
+  const unsigned product = blockIdx.z * gridDim.y + blockIdx.y;
+  const unsigned lane = threadIdx.x % 32;
+  const long long fragment = static_cast<long long>(blockIdx.x) * F::config.warps + threadIdx.x / 32;
+  const long long octets = (args.n + 7) / 8;
+  const long long strip = fragment / octets;
+  const long long octet = fragment - strip * octets;
+  if (product >= args.batch || strip * 16 >= args.m) return;
+  const Vector<float, 4>* const first = partial_fragment(args.partial, product, 0, strip, octet, lane);
+  const long long step = args.partial.slice_stride() / 4;
+  float sums[4] = {};
+#pragma unroll 8
+  for (long long slice = 0; slice < args.partial.slices; ++slice) {
+    const Vector<float, 4> part = load_global(first + slice * step);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
+  }
+  FragmentOutput<F>(args, product).store(strip * 16, octet * 8, lane, sums);
+}
+
+}  // namespace vostok

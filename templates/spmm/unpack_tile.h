@@ -1,0 +1,43 @@
+// Which part of a product a block of unpack_mma computes.
+#pragma once
+
+#include "abi/unpack_mma.h"
+
+namespace vostok {
+
+template <class F>
+struct UnpackTile {
+  unsigned product;  ///< of the batch
+  unsigned slice;    ///< of k
+  unsigned row_tile;
+  unsigned column_tile;
+
+  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product after
+  /// product, lie on y, and on z past what y holds.
+  static __device__ UnpackTile of_block(const UnpackMmaArgs& args) {
+    const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
+    constexpr unsigned slices = F::config.k_split;
+    constexpr unsigned raster_rows = F::config.raster_rows;
+    const unsigned group = blockIdx.x / (raster_rows * args.column_tiles);
+    const unsigned within = blockIdx.x - group * raster_rows * args.column_tiles;
+    const unsigned left = args.row_tiles - group * raster_rows;
+    const unsigned height = left < raster_rows ? left : raster_rows;
+    return {slow / slices, slow % slices, group * raster_rows + within % height, within / height};
+  }
+
+  /// y and z may hold more blocks than there are slices.
+  __device__ bool exists(const UnpackMmaArgs& args) const { return product < args.batch; }
+
+  __device__ unsigned first_strip() const { return row_tile * tile_strips(F::config); }
+  __device__ long long first_column() const { return static_cast<long long>(column_tile) * tile_columns(F::config); }
+  __device__ unsigned first_block(const UnpackMmaArgs& args) const { return slice * args.slice_blocks; }
+  /// k blocks of the slice: none where the slices before it took them all.
+  __device__ unsigned block_count(const UnpackMmaArgs& args) const {
+    const unsigned first = first_block(args);
+    if (first >= args.strips.k_blocks) return 0;
+    const unsigned left = args.strips.k_blocks - first;
+    return left < args.slice_blocks ? left : args.slice_blocks;
+  }
+};
+
+}  // namespace vostok
