@@ -71,6 +71,8 @@ class Family {
  public:
   virtual ~Family() = default;
   virtual std::string_view name() const = 0;
+  /// Whether its kernels exist for an architecture ("sm_80", "emulator"): elsewhere it declines, and nothing is compiled.
+  virtual bool runs_on(std::string_view) const { return true; }
   /// Why this family cannot serve the query at all; nothing where it can.
   virtual std::optional<std::string> declines(const Query& query) const = 0;
   /// The default config. Always legal where the family does not decline.

@@ -93,6 +93,7 @@ Jobs make_jobs(const device::Compiler& nvrtc, std::string_view operation) {
   for (const auto& family : ops::families(operation)) {
     const std::vector<Space> spaces = spaces_of(*family, queries_of.at(operation)());
     for (const std::string& architecture : device::nvrtc_architectures(nvrtc)) {
+      if (!family->runs_on(architecture)) continue;
       const bool main_target = architecture == "sm_80" || architecture == "sm_90";
       for (const Space& space : spaces) jobs.add(*family, *space.query, family->default_config(*space.query), architecture, true);
       if (full && main_target) add_everything(jobs, *family, spaces, architecture);
