@@ -1,4 +1,5 @@
-// One contiguous copy from global to shared memory by the copy engine (cp.async.bulk, sm_90). PTX only.
+// Copies from global memory to shared addresses: one contiguous range by the copy engine (cp.async.bulk, sm_90), or 16 bytes of a
+// thread. PTX only.
 #pragma once
 
 namespace vostok {
@@ -8,6 +9,11 @@ __device__ inline void copy_bulk(unsigned shared, const void* global, unsigned b
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared), "l"(global), "r"(bytes),
                "r"(barrier)
                : "memory");
+}
+
+/// 16 bytes by cp.async, which the calling thread waits for or arrives after: `valid` of them, and zeros.
+__device__ inline void copy_async_at(unsigned shared, const void* global, int valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(valid) : "memory");
 }
 
 }  // namespace vostok

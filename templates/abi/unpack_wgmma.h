@@ -1,0 +1,165 @@
+// unpack_wgmma, an SpMM on Hopper's tensor cores (wgmma, sm_90a) from packed strips: what host and kernel share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_strips.h"
+#include "abi/split_dense.h"
+#include "abi/unpack_sum.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct UnpackWgmmaTraits {
+  Dtype element = Dtype::f32;  ///< of B
+  Dtype output = Dtype::f32;
+  bool batched = false;
+  Layout dense_layout = Layout::row_major;
+  Layout output_layout = Layout::row_major;
+  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  Scale scale = Scale::one;
+  bool residual = false;
+  bool accumulate = false;
+};
+
+/// The tunables.
+struct UnpackWgmmaConfig {
+  PackedMode mode = PackedMode::f16x3;
+  int warpgroups = 2;          ///< that multiply, 64 rows each
+  int tile_columns = 64;       ///< columns of B and C of a block
+  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
+  bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
+  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  bool prepare_dense = true;   ///< B is cut into tiles by a launch before (split_dense), not copied from where it lies
+  int producer_warps = 1;      ///< that copy; four of them give their registers to the others
+  int raster_rows = 8;         ///< row tiles that are walked before the next column tile
+  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  bool stream_output = false;  ///< C is stored as data that will not be read soon
+
+  friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
+};
+
+struct UnpackWgmmaArgs {
+  PackedStrips strips;
+  const void* dense;           ///< B, or its tiles
+  const float* column_scales;  ///< of tiles; read only in mode f16x3
+  void* output;
+  const void* residual;  ///< lies as C does
+  const float* bias;
+  const float* device_scale;
+  float* partial;  ///< where k_split > 1: what each slice sums up to
+  long long m;
+  long long n;
+  long long k;
+  long long dense_leading;  ///< elements between lines of B
+  long long dense_stride;   ///< elements between two B of a batch
+  long long output_leading;
+  long long output_stride;
+  unsigned batch;
+  unsigned row_tiles;
+  unsigned column_tiles;
+  unsigned prepared_tiles;  ///< tiles of split_dense that cover n
+  unsigned slice_blocks;    ///< k blocks of a slice; the last may have fewer
+  float scale;
+};
+
+template <FieldsOf<UnpackWgmmaTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("batched", traits.batched);
+  visit("dense_layout", traits.dense_layout);
+  visit("output_layout", traits.output_layout);
+  visit("output_alignment", traits.output_alignment);
+  visit("bias", traits.bias);
+  visit("activation", traits.activation);
+  visit("scale", traits.scale);
+  visit("residual", traits.residual);
+  visit("accumulate", traits.accumulate);
+}
+
+template <FieldsOf<UnpackWgmmaConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("mode", config.mode);
+  visit("warpgroups", config.warpgroups);
+  visit("tile_columns", config.tile_columns);
+  visit("stages", config.stages);
+  visit("strip_pairs", config.strip_pairs);
+  visit("overlap", config.overlap);
+  visit("promotion_blocks", config.promotion_blocks);
+  visit("k_split", config.k_split);
+  visit("prepare_dense", config.prepare_dense);
+  visit("producer_warps", config.producer_warps);
+  visit("raster_rows", config.raster_rows);
+  visit("min_blocks", config.min_blocks);
+  visit("stream_output", config.stream_output);
+}
+
+constexpr int consumer_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }
+constexpr int threads(const UnpackWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
+/// Each warp that multiplies has one strip.
+constexpr int tile_strips(const UnpackWgmmaConfig& config) { return consumer_warps(config); }
+constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+
+/// 16-bit terms that a value is split into.
+constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
+
+/// Columns of a prepared tile of B.
+constexpr int prepared_columns(const UnpackWgmmaConfig& config) { return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64; }
+
+/// Whether k runs along the lines of B in shared memory: a column-major B as it is.
+constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return !config.prepare_dense && traits.dense_layout == Layout::column_major;
+}
+
+/// Planes of 64 columns, or of fewer, side by side in a stage of B whose lines run along the columns.
+constexpr int dense_groups(const UnpackWgmmaConfig& config) { return config.tile_columns < 64 ? 1 : config.tile_columns / 64; }
+
+/// Bytes of one such plane, and of its low parts.
+constexpr int dense_group_bytes(const UnpackWgmmaConfig& config) {
+  return config.prepare_dense ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes;
+}
+
+/// Bytes of B in one stage, a multiple of 1024.
+constexpr int dense_stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  if (lines_along_k(traits, config)) return config.tile_columns * split_line_bytes;
+  return dense_groups(config) * dense_group_bytes(config);
+}
+
+/// Scales of B's columns of one k block.
+constexpr int column_scale_bytes(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? 4 * config.tile_columns : 0; }
+
+/// Room for the strips of a tile's k block.
+constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
+  return tile_strips(config) * packed_unit_bytes * static_cast<int>(packed_strip_units(static_cast<unsigned>(config.strip_pairs), terms(config)));
+}
+
+constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return dense_stage_bytes(traits, config) + column_scale_bytes(config) + strip_stage_bytes(config);
+}
+
+/// Dynamic shared memory of a block: stages, and two barriers for each.
+constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return config.stages * (stage_bytes(traits, config) + 16);
+}
+
+/// Registers of a thread as the kernel is launched: what min_blocks leaves. They are given out to four warps at a time.
+constexpr int launch_registers(const UnpackWgmmaConfig& config) {
+  const int registers = 64 * 1024 / ((threads(config) + 127) / 128 * 128 * config.min_blocks) / 8 * 8;
+  return registers < 255 ? registers : 255;
+}
+
+/// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
+constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && config.warpgroups > 1; }
+constexpr int kept_registers(const UnpackWgmmaConfig& config) { return config.prepare_dense ? 24 : 40; }
+constexpr int gained_registers(const UnpackWgmmaConfig& config) {
+  const int pool = launch_registers(config) * (config.warpgroups + 1);
+  const int registers = (pool - kept_registers(config)) / config.warpgroups / 8 * 8;
+  return registers < 240 ? registers : 240;
+}
+
+}  // namespace vostok

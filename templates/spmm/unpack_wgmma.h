@@ -1,0 +1,82 @@
+// SpMM on Hopper's tensor cores (wgmma): A is unpacked from packed strips into registers, B comes through shared memory.
+//
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both operands into a ring
+// of stages; the others unpack their strips and multiply, and hand stages back. f32 is two 16-bit terms and three products: hi hi +
+// hi lo + lo hi. Sums are in f32.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/unpack_wgmma.h"
+#include "parts/dependent_launch.h"
+#include "parts/register_pool.h"
+#include "spmm/unpack_output.h"
+#include "spmm/unpack_sum.h"
+#include "spmm/unpack_wgmma_consumer.h"
+#include "spmm/unpack_wgmma_producer.h"
+#include "spmm/unpack_wgmma_rules.h"
+#include "spmm/unpack_wgmma_shared.h"
+
+namespace vostok {
+
+/// Stores a warp's sums: in C, or in the slice's place of the partial sums.
+template <class F>
+__device__ inline void store_sums(const WarpgroupSum<F>& sum, const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile) {
+  const unsigned lane = threadIdx.x % 32;
+  const long long strip = tile.first_strip() + threadIdx.x / 32;
+  const long long first_octet = tile.first_column() / 8;
+  float elements[4];
+  if constexpr (F::config.k_split > 1) {
+#pragma unroll
+    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
+      sum.fragment(elements, octet);
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
+                                                                                                     elements[3]};
+    }
+  } else {
+    const FragmentOutput<F> output(args, tile.product);
+#pragma unroll
+    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
+      sum.fragment(elements, octet);
+      output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements);
+    }
+  }
+}
+
+template <class F>
+__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
+  const long long first_row = static_cast<long long>(tile.first_strip() + threadIdx.x / 32) * packed_strip_rows;
+  WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row);
+  Consumer<F>(args, tile, stages).run(sum);
+  store_sums(sum, args, tile);
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpack_wgmma(const __grid_constant__ UnpackWgmmaArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr UnpackWgmmaRules<F> rules;
+  const auto tile = UnpackWgmmaTile<F>::of_block(args);
+  if (!tile.exists(args)) return;
+
+  const UnpackWgmmaStages<F> stages;
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (unsigned stage = 0; stage < config.stages; ++stage) {
+      initialise_barrier(stages.full(stage), filling_arrivals(config));
+      initialise_barrier(stages.empty(stage), consumer_warps(config));
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  if constexpr (config.k_split > 1) allow_next_launch();
+
+  constexpr unsigned consumers = 32 * consumer_warps(config);
+  if (threadIdx.x >= consumers) {
+    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
+    produce(args, tile, stages, threadIdx.x - consumers);
+  } else {
+    if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
+    consume(args, tile, stages);
+  }
+}
+
+}  // namespace vostok

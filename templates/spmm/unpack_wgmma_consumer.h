@@ -1,0 +1,261 @@
+// The warps of unpack_wgmma that multiply. Each unpacks its strip of 16 rows into registers, four of them multiply a tile of B with theirs.
+#pragma once
+
+#include "parts/wgmma.h"
+#include "spmm/row_factors.h"
+#include "spmm/unpack_fragments.h"
+#include "spmm/unpack_wgmma_shared.h"
+
+namespace vostok {
+
+namespace detail {
+
+/// A load that is issued where it stands, long before its value is needed.
+__device__ inline unsigned load_ahead(const unsigned* memory) {
+  unsigned word;
+  asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(memory));
+  return word;
+}
+
+}  // namespace detail
+
+/// A strip's A-fragments: of each k16 step, the values or their high parts, and the low parts.
+template <class F>
+struct UnpackedStrip {
+  unsigned at[strip_steps][terms(F::config)][strip_registers];
+};
+
+/// A warp's strips, k block after k block. Where they start is looked up one k block ahead.
+template <class F>
+class WarpStrips {
+  static constexpr unsigned room = strip_stage_bytes(F::config);
+  static constexpr bool all_fit = F::config.strip_pairs == packed_most_pairs;
+
+ public:
+  __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp)
+      : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
+        data_(strips.data),
+        row_strips_(strips.row_strips),
+        warp_(warp) {
+    look_ahead();
+  }
+
+  /// Unpacks the k block looked at, whose stage is full, and looks at the next one where there is one.
+  __device__ void unpack(UnpackedStrip<F>& strip, unsigned stage_strips, bool looks_ahead) {
+    const unsigned begin = (own_ - first_) * packed_unit_bytes;
+    const unsigned lane = threadIdx.x % 32;
+    if constexpr (all_fit) {
+      if (looks_ahead) look_ahead();
+      read(strip, StripReader<terms(F::config), SharedAddress>({stage_strips + begin}, lane));
+    } else {
+      const bool fits = (end_ - first_) * packed_unit_bytes <= room;
+      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes;
+      if (looks_ahead) look_ahead();
+      if (fits) read(strip, StripReader<terms(F::config), SharedAddress>({stage_strips + begin}, lane));
+      else read(strip, StripReader<terms(F::config), const unsigned char*>(memory, lane));
+    }
+  }
+
+ private:
+  __device__ void look_ahead() {
+    first_ = detail::load_ahead(offsets_);
+    own_ = detail::load_ahead(offsets_ + warp_);
+    if constexpr (!all_fit) end_ = detail::load_ahead(offsets_ + warp_ + 1);
+    offsets_ += row_strips_;
+  }
+  template <class Reader>
+  static __device__ void read(UnpackedStrip<F>& strip, Reader reader) {
+    reader.template read<0>(strip.at[0]);
+    reader.template read<1>(strip.at[1]);
+    reader.template read<2>(strip.at[2]);
+    reader.template read<3>(strip.at[3]);
+  }
+
+  const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
+  const unsigned char* data_;
+  unsigned row_strips_;
+  unsigned warp_;
+  unsigned first_ = 0;
+  unsigned own_ = 0;
+  unsigned end_ = 0;
+};
+
+/// The sums of a warp's 16 rows, as wgmma's registers have them.
+template <class F>
+class WarpgroupSum {
+  static constexpr auto config = F::config;
+  static constexpr int count = config.tile_columns / 2;
+  static constexpr bool promotes = config.promotion_blocks > 0;
+  static constexpr bool starts_anew = config.promotion_blocks == 1;  ///< every k block overwrites what the last one left
+  static constexpr bool scaled = packed_scales_rows(config.mode);
+  static constexpr bool along_k = lines_along_k(F::traits, config);
+  static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
+  static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
+
+ public:
+  /// `row_scales` of the warp's first row; read where the mode has them.
+  __device__ explicit WarpgroupSum(const float* row_scales) {
+    if constexpr (scaled)
+#pragma unroll
+      for (int upper = 0; upper < 2; ++upper) rows_[upper] = row_factors(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      sums_[i] = 0.0F;
+      if constexpr (promotes) totals_[i] = 0.0F;
+    }
+  }
+
+  /// Queues a k block's products. `dense`: the tile's first column in the stage. Neither strip nor stage may change before finish().
+  __device__ void multiply(const UnpackedStrip<F>& strip, unsigned dense) {
+    const unsigned long long first = dense_descriptor(dense, dense_group_bytes(config));
+    begin_multiplications();
+    multiply_step<0>(strip, first);
+    multiply_step<1>(strip, first);
+    multiply_step<2>(strip, first);
+    multiply_step<3>(strip, first);
+    commit_multiplications();
+  }
+
+  /// Waits for the queued products. `scales`: of the tile's columns, in shared memory.
+  __device__ void finish(unsigned scales) {
+    wait_multiplications();
+    if constexpr (promotes) promote(scales);
+  }
+
+  /// Once, after the last finish().
+  __device__ void end() {
+    if constexpr (promotes && !starts_anew)
+#pragma unroll
+      for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+  }
+
+  /// The fragment of columns 8 * octet and on, after end(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
+  __device__ void fragment(float (&elements)[4], int octet) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (promotes) elements[i] = totals_[4 * octet + i];
+      else elements[i] = sums_[4 * octet + i];
+      if constexpr (scaled) elements[i] *= rows_[i / 2].end;
+    }
+  }
+
+ private:
+  template <int step>
+  __device__ void multiply_step(const UnpackedStrip<F>& strip, unsigned long long first) {
+    using Mma = WarpgroupMma<config.tile_columns>;
+    const unsigned long long dense = first + descriptor_step(step * (along_k ? 32 : 16 * split_line_bytes));
+    Mma::template multiply<type, line, !(starts_anew && step == 0)>(sums_, strip.at[step][0], dense);
+    if constexpr (terms(config) == 2) {
+      Mma::template multiply<type, line, true>(sums_, strip.at[step][0], dense + descriptor_step(split_low_part(prepared_columns(config))));
+      Mma::template multiply<type, line, true>(sums_, strip.at[step][1], dense);
+    }
+  }
+
+  __device__ void promote(unsigned scales) {
+    if constexpr (scaled) {
+      const unsigned own = scales + threadIdx.x % 4 * 8;
+#pragma unroll
+      for (int group = 0; group < config.tile_columns / 8; ++group) {
+        float scale[2];
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(scale[0]), "=f"(scale[1]) : "r"(own + group * 32) : "memory");
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          float& total = totals_[4 * group + i];
+          total = fmaf(sums_[4 * group + i] * rows_[i / 2].promotion, scale[i % 2], total);
+        }
+      }
+    } else if constexpr (starts_anew) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+    } else if (++blocks_ == config.promotion_blocks) {
+      blocks_ = 0;
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        totals_[i] += sums_[i];
+        sums_[i] = 0.0F;
+      }
+    }
+  }
+
+  float sums_[count];
+  float totals_[promotes ? count : 1];
+  RowFactors rows_[2] = {};
+  int blocks_ = 0;
+};
+
+/// Where a warp that multiplies is in the ring: what it unpacks runs one stage ahead of what it multiplies where they overlap.
+template <class F>
+class Consumer {
+  static constexpr auto config = F::config;
+  using Place = RingPlace<config.stages>;
+
+ public:
+  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages)
+      : stages_(stages),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), threadIdx.x / 32),
+        left_(tile.block_count(args)),
+        column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0) {}
+
+  /// Everything that the slice has.
+  __device__ void run(WarpgroupSum<F>& sum) {
+    if (left_ == 0) return;
+    if constexpr (config.overlap) run_overlapped(sum);
+    else run_in_turn(sum);
+    sum.end();
+  }
+
+ private:
+  __device__ void run_overlapped(WarpgroupSum<F>& sum) {
+    UnpackedStrip<F> even;
+    UnpackedStrip<F> odd;
+    unpack(even, left_ > 1);
+#pragma unroll 1
+    for (;;) {
+      multiply(sum, even);
+      if (left_ > 1) unpack(odd, left_ > 2);
+      finish(sum);
+      if (--left_ == 0) return;
+      multiply(sum, odd);
+      if (left_ > 1) unpack(even, left_ > 2);
+      finish(sum);
+      if (--left_ == 0) return;
+    }
+  }
+
+  __device__ void run_in_turn(WarpgroupSum<F>& sum) {
+    UnpackedStrip<F> strip;
+#pragma unroll 1
+    for (; left_ > 0; --left_) {
+      unpack(strip, left_ > 1);
+      multiply(sum, strip);
+      finish(sum);
+    }
+  }
+
+  __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
+    wait_barrier(stages_.full(unpacked_.stage), unpacked_.parity);
+    strips_.unpack(strip, stages_.strips(unpacked_.stage), looks_ahead);
+    unpacked_.advance();
+  }
+
+  __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
+    // B came by cp.async, which writes as threads do.
+    if constexpr (!config.prepare_dense) publish_to_async_proxy();
+    sum.multiply(strip, stages_.dense(multiplied_.stage) + column_offset_);
+  }
+
+  __device__ void finish(WarpgroupSum<F>& sum) {
+    sum.finish(stages_.scales(multiplied_.stage));
+    if (threadIdx.x % 32 == 0) arrive(stages_.empty(multiplied_.stage));
+    multiplied_.advance();
+  }
+
+  UnpackWgmmaStages<F> stages_;
+  WarpStrips<F> strips_;
+  unsigned left_;
+  unsigned column_offset_;
+  Place unpacked_;
+  Place multiplied_;
+};
+
+}  // namespace vostok

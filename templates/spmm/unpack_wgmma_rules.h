@@ -1,0 +1,28 @@
+// What a config of unpack_wgmma must be, as sentences. The host's rules guard the same, and what only the problem or device knows.
+#pragma once
+
+#include "abi/unpack_wgmma.h"
+
+namespace vostok {
+
+template <class F>
+struct UnpackWgmmaRules {
+  static constexpr auto traits = F::traits;
+  static constexpr auto config = F::config;
+  static constexpr bool one_term = packed_pair_words(config.mode) == 1;
+
+  static_assert(config.warpgroups == 1 || config.warpgroups == 2 || config.warpgroups == 4, "warpgroups is 1, 2 or 4");
+  static_assert(config.tile_columns >= 8 && config.tile_columns <= 256 && (config.tile_columns & (config.tile_columns - 1)) == 0,
+                "tile_columns is a power of two from 8 to 256");
+  static_assert(config.stages >= 2 && config.stages <= 8, "stages is 2 to 8");
+  static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most_pairs, "strip_pairs is 16 to 512");
+  static_assert(config.k_split >= 1, "k is cut into at least one slice");
+  static_assert(config.producer_warps == 1 || config.producer_warps == 4, "producer_warps is 1 or 4");
+  static_assert(config.raster_rows >= 1, "raster_rows is at least 1");
+  static_assert(traits.element == Dtype::f32 ? config.prepare_dense
+                                             : config.mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1),
+                "an f32 B is prepared, and a 16-bit one is multiplied as it is");
+  static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1, "scales change with every k block: f16x3 promotes after each");
+};
+
+}  // namespace vostok
