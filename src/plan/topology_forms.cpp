@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ops/topology/packed_form.hpp"
+#include "ops/topology/packed_strips.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/row_order.hpp"
 #include "sparse/strips.hpp"
@@ -33,6 +35,7 @@ ops::CsrArrays TopologyForms::arrays() const {
 }
 
 void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
+  if (needs.packed_strips) return derive_packed_strips(queue, queued);
   derive_columns(queue, needs.index, queued);
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
@@ -79,7 +82,42 @@ void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& qu
   strip_tables.emplace(entries, std::move(table));
 }
 
+void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) {
+  if (packed.made) return;
+  if (const auto reason = ops::packed_strips_declined(statistics)) fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
+  const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
+  const std::int64_t offset_bytes = (strips + 1) * std::int64_t{sizeof(std::uint32_t)};
+  PackedParts parts{.headers = ops::QueuedMemory(queue, strips * packed_header_bytes),
+                    .pair_offsets = ops::QueuedMemory(queue, offset_bytes),
+                    .unit_offsets = {ops::QueuedMemory(queue, offset_bytes), ops::QueuedMemory(queue, offset_bytes)}};
+  const ops::PackedFormSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()};
+  const ops::PackedFormParts pointers{.headers = parts.headers.as<std::uint32_t>(),
+                                      .pair_offsets = parts.pair_offsets.as<std::uint32_t>(),
+                                      .unit_offsets = {parts.unit_offsets[0].as<std::uint32_t>(), parts.unit_offsets[1].as<std::uint32_t>()}};
+  ops::count_packed_pairs(queue, source, pointers);
+  const auto last = [&](const std::uint32_t* offsets) {
+    std::uint32_t total = 0;
+    queue.device().copy_to_host(&total, offsets + strips, sizeof(total));
+    return total;
+  };
+  const std::uint32_t pairs = last(pointers.pair_offsets);
+  parts.sources = ops::QueuedMemory(queue, std::int64_t{pairs} * 2 * std::int64_t{sizeof(std::int32_t)});
+  ops::place_packed_sources(queue, source, pointers, parts.sources.as<std::int32_t>(), pairs);
+  queued = true;
+  parts.structure = {.headers = pointers.headers,
+                     .pair_offsets = pointers.pair_offsets,
+                     .unit_offsets = {pointers.unit_offsets[0], pointers.unit_offsets[1]},
+                     .sources = parts.sources.as<const int>(),
+                     .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
+                     .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
+                     .pairs = pairs,
+                     .units = {last(pointers.unit_offsets[0]), last(pointers.unit_offsets[1])}};
+  parts.made = true;
+  packed = std::move(parts);
+}
+
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
+  if (needs.packed_strips) return {.packed = packed.structure};
   const bool widened = needs.index == IndexType::i32 && stored_index() == IndexType::u16;
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
                                  .column_indices = widened ? wide_columns.data() : column_indices.data(),
@@ -97,6 +135,8 @@ template <class Self, class Visit>
 void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
+  auto& packed = self.packed;
+  for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
 }
 
 std::int64_t TopologyForms::bytes() const {

@@ -42,11 +42,22 @@ struct TopologyForms {
   };
   std::map<int, StripTable> strip_tables;  ///< by entries
 
+  struct PackedParts {
+    ops::QueuedMemory headers;
+    ops::QueuedMemory pair_offsets;
+    ops::QueuedMemory unit_offsets[2] = {};
+    ops::QueuedMemory sources = {};
+    PackedStructure structure = {};
+    bool made = false;
+  };
+  PackedParts packed;
+
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
 
-  /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Errors:
-  /// unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns).
+  /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
+  /// strips are made, to know their number of pairs. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros,
+  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
@@ -60,6 +71,7 @@ struct TopologyForms {
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);
   void derive_row_order(const ops::Queue& queue, bool& queued);
   void derive_strips(const ops::Queue& queue, int entries, bool& queued);
+  void derive_packed_strips(const ops::Queue& queue, bool& queued);
 };
 
 }  // namespace vostok::plan

@@ -9,6 +9,8 @@
 
 #include "ops/topology/csr.hpp"
 #include "ops/topology/mask.hpp"
+#include "ops/topology/pack_strips.hpp"
+#include "ops/topology/packed_form.hpp"
 #include "ops/topology/primitives.hpp"
 #include "unit/fakes/fake_device.hpp"
 
@@ -63,6 +65,32 @@ void queue_masks(const ops::Queue& queue) {
   }
 }
 
+void queue_packed_forms(const ops::Queue& queue) {
+  static char memory[1 << 13] = {};  // this device fills it
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
+  auto* const positions = reinterpret_cast<std::int32_t*>(memory);
+  const ops::PackedFormParts parts{.headers = numbers, .pair_offsets = numbers, .unit_offsets = {numbers, numbers}};
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions}) {
+      const ops::PackedFormSource source{
+          .csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+          .value_positions = of_transpose};
+      ops::count_packed_pairs(queue, source, parts);
+      ops::place_packed_sources(queue, source, parts, positions, 400);
+    }
+}
+
+/// The kernels that pack values: those of every mode from every type that it takes.
+void add_packing(Requests& requests) {
+  for (int i = 0; name(static_cast<PackedMode>(i)) != nullptr; ++i)
+    for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      const auto mode = static_cast<PackedMode>(i);
+      if (!ops::packs(mode, element)) continue;
+      const codegen::KernelRequest request = ops::pack_strips::request({.mode = mode, .element = element});
+      requests.emplace(request.expression, request);
+    }
+}
+
 Requests collect() {
   test::FakeDevice device;
   Requests requests;
@@ -78,6 +106,8 @@ Requests collect() {
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, true);
   ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
   queue_masks(queue);
+  queue_packed_forms(queue);
+  add_packing(requests);
   return requests;
 }
 
@@ -92,7 +122,7 @@ TEST_CASE("every kernel of topologies and tools compiles, with no more than save
     return;
   }
   const Requests requests = collect();
-  CHECK(requests.size() > 40);
+  CHECK(requests.size() > 51);
   std::vector<device::Source> sources;
   const std::vector<std::string> known = device::nvrtc_architectures(*nvrtc);
   for (const std::string& architecture : {known.front(), std::string("sm_90"), known.back()})

@@ -1,6 +1,7 @@
 #include "ops/spmm/packed_operand.hpp"
 
 #include "base/checked.hpp"
+#include "ops/topology/pack_strips.hpp"
 
 namespace vostok::ops {
 
@@ -28,6 +29,19 @@ PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const Topo
           .row_strips = structure.row_strips,
           .k_blocks = structure.k_blocks,
           .in_workspace = packs_in_workspace(query)};
+}
+
+Launch pack_strips_launch(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
+  const PackStrips what = {.mode = mode,
+                           .element = query.problem.element,
+                           .structure = topology.packed,
+                           .layout = layout_of(query, mode, topology.packed),
+                           .value_stride = query.value_stride(),
+                           .sets = packed_sets(query),
+                           .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackStrips{}.multiprocessors};
+  return pack_strips_launch<SpmmArguments>(what, [workspace_offset_bytes](const SpmmArguments& call) {
+    return Packing{.values = call.values, .packed = static_cast<unsigned char*>(call.workspace) + workspace_offset_bytes};
+  });
 }
 
 PackedStrips PackedOperand::strips(const SpmmArguments& call) const {

@@ -40,4 +40,7 @@ std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode);
 /// empty, for shapes alone.
 PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
 
+/// Packs a call's values where packed_operand finds them.
+Launch pack_strips_launch(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+
 }  // namespace vostok::ops

@@ -22,7 +22,6 @@ PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t un
   return {.data_offset_bytes = scales, .set_bytes = scales + round_up(units * packed_unit_bytes, set_alignment_bytes)};
 }
 
-/// Strips, and units of 16 bytes that they may take with pairs of so many words. Strips of at most 2^31 rows and columns are counted in 64 bits.
 std::int64_t strips_of(const TopologyStatistics& walked) { return packed_row_strips(walked.rows) * packed_k_blocks(walked.cols); }
 
 std::int64_t most_units(const TopologyStatistics& walked, int pair_words) {
@@ -51,7 +50,7 @@ std::optional<std::string> packed_strips_declined(const TopologyStatistics& walk
   const std::int64_t header_bytes = checked_multiply(strips_of(walked), packed_header_bytes, "bytes of packed strips");
   if (header_bytes > free_header_bytes + header_bytes_per_nonzero * walked.nonzeros)
     return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes, walked.nonzeros);
-  if (most_units(walked, 2) > std::numeric_limits<std::uint32_t>::max()) return "packed strips of more than 64 GiB are past their 32-bit offsets";
+  if (most_units(walked, 2) > std::numeric_limits<std::int32_t>::max()) return "packed strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;
 }
 

@@ -1,0 +1,55 @@
+#include "ops/topology/pack_strips.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/grid.hpp"
+
+namespace vostok::ops::pack_strips {
+
+namespace {
+
+static_assert(codegen::lists_every_field<PackStripsTraits>(), "fields(PackStripsTraits) must name every member");
+static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStripsConfig) must name every member");
+
+constexpr PackStripsConfig config;
+
+PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element}; }
+
+/// Blocks that share a row strip's strips: enough to fill the device, none without work. Every one of them finds the scales for itself, so that
+/// where rows are scaled fewer share.
+std::int64_t splits_of(const PackStrips& what) {
+  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 4 : 8;
+  const std::int64_t wanted =
+      ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
+  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config.threads / packed_lanes), 1, std::max<std::int64_t>(wanted, 1));
+}
+
+}  // namespace
+
+codegen::KernelRequest request(const PackStrips& what) {
+  return {.family = "pack_strips",
+          .header = "topology/pack_strips.h",
+          .expression = codegen::name_expression("pack_strips", "PackStripsTraits", traits(what), "PackStripsConfig", config)};
+}
+
+device::LaunchShape shape(const PackStrips& what) {
+  return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits(what), config)};
+}
+
+device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args) {
+  auto* const memory = static_cast<unsigned char*>(packing.packed);
+  const std::int64_t splits = splits_of(what);
+  args = {.structure = what.structure,
+          .values = packing.values,
+          .data = memory + what.layout.data_offset_bytes,
+          .row_scales = packed_scales_rows(what.mode) ? reinterpret_cast<float*>(memory) : nullptr,
+          .value_stride = what.value_stride,
+          .set_bytes = what.layout.set_bytes,
+          .sets = static_cast<unsigned>(what.sets),
+          .splits = static_cast<unsigned>(splits)};
+  return grid_of(what.structure.row_strips, what.sets * splits);
+}
+
+}  // namespace vostok::ops::pack_strips

@@ -1,0 +1,48 @@
+// A launch that packs values into strips (abi/packed_strips.h): the first of a plan whose values change from call to call, or Plan::pack's own.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/enums.hpp>
+
+#include <abi/pack_strips.h>
+
+#include "ops/launch.hpp"
+#include "ops/topology/packed_strips.hpp"
+
+namespace vostok::ops {
+
+/// What is packed, but for pointers of a call.
+struct PackStrips {
+  PackedMode mode = PackedMode::f16x1;
+  Dtype element = Dtype::f16;
+  PackedStructure structure = {};
+  PackedLayout layout = {};       ///< of each set
+  std::int64_t value_stride = 0;  ///< elements between two sets of values
+  std::int64_t sets = 1;
+  int multiprocessors = 132;
+};
+
+/// The pointers of a call.
+struct Packing {
+  const void* values = nullptr;  ///< [sets, nonzeros] in CSR order of A
+  void* packed = nullptr;        ///< sets of the layout's bytes, 256-byte aligned
+};
+
+namespace pack_strips {
+
+codegen::KernelRequest request(const PackStrips& what);
+device::LaunchShape shape(const PackStrips& what);
+/// The kernel's arguments; returns the grid.
+device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args);
+
+}  // namespace pack_strips
+
+/// `describe`: a trivially copyable function object that gives the Packing of a call.
+template <class Call, class Describe>
+Launch pack_strips_launch(const PackStrips& what, const Describe& describe) {
+  const auto binding = [what, describe](const Call& call, PackStripsArgs& args) { return pack_strips::bind(what, describe(call), args); };
+  return Launch::of<Call, PackStripsArgs>(pack_strips::request(what), pack_strips::shape(what), binding);
+}
+
+}  // namespace vostok::ops

@@ -1,0 +1,37 @@
+// The kernels that make the structure of packed strips: what host and kernels share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_strips.h"
+
+namespace vostok {
+
+struct PackedStepTraits {
+  IndexType index = IndexType::i32;  ///< of the columns
+  bool gathered = false;             ///< a transpose: values lie where value_positions says
+};
+
+template <FieldsOf<PackedStepTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("index", traits.index);
+  visit("gathered", traits.gathered);
+}
+
+/// Of all steps: each reads what those before it wrote.
+struct PackedStepArgs {
+  const int* row_offsets;
+  const void* column_indices;
+  const int* value_positions;
+  unsigned* headers;             ///< zero at first, then masks, then whole
+  unsigned* pair_counts;         ///< for each strip
+  unsigned* unit_counts[2];      ///< the same, with pairs of one word and of two
+  const unsigned* pair_offsets;  ///< sums of pair_counts
+  int* sources;                  ///< -1 at first
+  long long rows;
+  long long nonzeros;
+  long long row_strips;
+  long long strips;
+};
+
+}  // namespace vostok

@@ -1,0 +1,162 @@
+// Packed strips made on the device against the host's, bit for bit, in several thread orders: the structure, and the values in it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/topology_harness.hpp"
+#include "device/uneven_mask.hpp"
+#include "error_code.hpp"
+#include "ops/topology/pack_strips.hpp"
+#include "sparse/elements.hpp"
+#include "sparse/packed_strips.hpp"
+#include "sparse/transpose.hpp"
+
+using namespace vostok;
+using test::DeviceVector;
+
+namespace {
+
+constexpr std::uint64_t seed = 41;
+
+/// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips, empty and full
+/// rows, columns in no order, indices in 32 bits.
+std::vector<sparse::Csr> matrices() {
+  std::vector<sparse::Csr> list;
+  list.push_back(sparse::uniform(300, 333, 0.8, seed));
+  list.push_back({.rows = 2, .cols = 70, .row_offsets = {0, 3, 5}, .column_indices = {69, 0, 1, 64, 63}});
+  list.push_back({.rows = 0, .cols = 9});
+  list.push_back({.rows = 3, .cols = 0, .row_offsets = {0, 0, 0, 0}});
+  list.push_back({.rows = 3, .cols = 5, .row_offsets = {0, 0, 0, 0}});
+  list.push_back({.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}});
+  list.push_back(sparse::uniform(17, 129, 0.0, seed + 1));
+  list.push_back(test::uneven_mask(257, 65, seed + 2));
+  list.push_back(sparse::power_law(64, 2000, 4000, 1.2, seed + 3));
+  sparse::Random random(seed + 4);
+  for (int i = 0; i < 4; ++i)
+    list.push_back(sparse::uniform(1 + random.below(400), 1 + random.below(400), 0.05 * static_cast<double>(random.below(20)), random.bits()));
+  sparse::Csr wide = sparse::uniform(20, 300, 0.5, seed + 5);
+  wide.cols = 70'000;  // indices past 16 bits
+  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
+  list.push_back(wide);
+  return test::affordable(std::move(list), 2);
+}
+
+template <class T>
+std::vector<T> read(device::Device& device, const T* memory, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  if (count > 0) device.copy_to_host(values.data(), memory, count * std::int64_t{sizeof(T)});
+  return values;
+}
+
+/// A matrix as kernels walk it, and where its values lie in A.
+struct Walked {
+  sparse::Csr csr;
+  std::vector<std::int32_t> value_positions;
+};
+
+Walked walked(const sparse::Csr& csr, bool transposed) {
+  if (!transposed) return {csr, {}};
+  sparse::Transposed result = sparse::transpose(csr);
+  return {std::move(result.csr), std::move(result.value_positions)};
+}
+
+sparse::PackedForm form_of(const Walked& matrix) { return sparse::packed_form(matrix.csr, matrix.value_positions); }
+
+/// Both directions of every matrix, on every device: check(device, topology, transposed, matrix, the host's form).
+template <class Check>
+void for_each_form(const Check& check) {
+  INFO("seed " << seed);
+  for (const test::StepDevice& on : test::step_devices())
+    for (const sparse::Csr& csr : matrices())
+      for (const bool transposed : {false, true}) {
+        INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros" << (transposed ? ", transposed" : ""));
+        const auto topology = on.topology(csr.view());
+        check(on, topology->pointers({.transposed = transposed, .packed_strips = true}).packed, form_of(walked(csr, transposed)), csr);
+      }
+}
+
+}  // namespace
+
+TEST_CASE("the structure of packed strips made on a device is the host's, bit for bit") {
+  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form, const sparse::Csr&) {
+    device::Device& device = on.device();
+    CHECK(std::int64_t{structure.row_strips} == form.row_strips);
+    CHECK(std::int64_t{structure.k_blocks} == form.k_blocks);
+    CHECK(structure.pairs == form.pair_offsets.back());
+    CHECK(read(device, structure.headers, form.strips() * packed_lanes) == form.headers);
+    CHECK(read(device, structure.pair_offsets, form.strips() + 1) == form.pair_offsets);
+    for (const int words : {1, 2}) {
+      const std::vector<std::uint32_t> offsets = form.unit_offsets(words);
+      CHECK(structure.units[words - 1] == offsets.back());
+      CHECK(read(device, structure.unit_offsets[words - 1], form.strips() + 1) == offsets);
+    }
+    CHECK(read(device, structure.sources, std::int64_t{structure.pairs} * 2) == form.sources);
+  });
+}
+
+TEST_CASE("packed strips are made once, count as the topology's memory, and are refused where a column is named twice") {
+  const test::StepDevice& on = test::step_devices().front();
+  const sparse::Csr csr = sparse::uniform(100, 200, 0.5, seed);
+  const auto topology = on.topology(csr.view());
+  const std::int64_t before = topology->device_bytes();
+  const PackedStructure first = topology->pointers({.packed_strips = true}).packed;
+  CHECK(topology->device_bytes() >= before + std::int64_t{first.pairs} * 8 + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes);
+  const ops::TopologyPointers again = topology->pointers({.packed_strips = true});
+  CHECK(again.packed.headers == first.headers);
+  CHECK(again.row_offsets == nullptr);
+  CHECK(again.column_indices == nullptr);
+
+  const sparse::Csr repeats{.rows = 1, .cols = 4, .row_offsets = {0, 2}, .column_indices = {3, 3}};
+  const auto refused = on.topology(repeats.view());
+  CHECK(test::code_of([&] { refused->pointers({.packed_strips = true}); }) == ErrorCode::unsupported);
+}
+
+TEST_CASE("values packed on a device are the host's, bit for bit, in every mode and for every set of a batch") {
+  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form, const sparse::Csr& csr) {
+    device::Device& device = on.device();
+    for (const auto& [mode, element] : {std::pair{PackedMode::f16x1, Dtype::f16},
+                                        {PackedMode::bf16x1, Dtype::bf16},
+                                        {PackedMode::f16x1, Dtype::f32},
+                                        {PackedMode::bf16x1, Dtype::f32},
+                                        {PackedMode::f16x3, Dtype::f32},
+                                        {PackedMode::bf16x3, Dtype::f32}}) {
+      INFO(name(mode) << " of " << name(element));
+      const std::int64_t sets = 2, stride = csr.nonzeros() + 3;
+      std::vector<float> values = sparse::normal_values((sets - 1) * stride + csr.nonzeros(), seed);
+      // Magnitudes of every kind, and what is no number at all.
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (i % 7 < 3) values[i] = std::ldexp(values[i], static_cast<int>(i * 37 % 290) - 160);
+      for (std::size_t i = 50; i < values.size(); i += 61) values[i] = i % 2 == 0 ? INFINITY : NAN;
+      const std::vector<std::byte> stored = sparse::to_storage(element, values);
+      const DeviceVector<std::byte> input(device, stored);
+
+      const ops::PackStrips what{.mode = mode,
+                                 .element = element,
+                                 .structure = structure,
+                                 .layout = ops::packed_layout(mode, structure),
+                                 .value_stride = stride,
+                                 .sets = sets,
+                                 .multiprocessors = 3};
+      const DeviceVector<std::byte> packed(device, std::vector<std::byte>(static_cast<std::size_t>(sets * what.layout.set_bytes), std::byte{0xff}));
+      const ops::Packing packing{.values = input.data(), .packed = packed.data()};
+      ops::Launch launch = ops::pack_strips_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
+      launch.set_kernel(on.session->kernels().get(launch.request(), launch.shared_bytes())->kernel);
+      launch.enqueue(device, device.own_stream(), &packing);
+      const std::vector<std::byte> found = packed.read();
+
+      for (std::int64_t set = 0; set < sets; ++set) {
+        const auto bytes = std::span(stored).subspan(static_cast<std::size_t>(set * stride * size_of(element)),
+                                                     static_cast<std::size_t>(csr.nonzeros() * size_of(element)));
+        const sparse::PackedMatrix expected = sparse::pack(form, mode, element, bytes);
+        const auto begin = found.begin() + set * what.layout.set_bytes;
+        const auto scales = std::as_bytes(std::span(expected.row_scales));
+        const auto data = std::as_bytes(std::span(expected.data));
+        CHECK(std::equal(scales.begin(), scales.end(), begin));
+        CHECK(std::equal(data.begin(), data.end(), begin + what.layout.data_offset_bytes));
+        CHECK(std::all_of(begin + what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()), begin + what.layout.set_bytes,
+                          [](std::byte byte) { return byte == std::byte{0xff}; }));
+      }
+    }
+  });
+}
