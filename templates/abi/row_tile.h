@@ -1,65 +1,12 @@
 // row_tile, the SpMM of "Sparse GPU Kernels for Deep Learning" (SC20): what host and kernel share.
 #pragma once
 
-#include "abi/enums.h"
-#include "abi/fields.h"
+#include "abi/csr_product.h"
 
 namespace vostok {
 
-/// Which tiles neighbouring blocks take.
-enum class Raster : unsigned char {
-  rows_first,    ///< row tiles of one column tile: blocks that run together share columns of B in L1
-  columns_first  ///< column tiles of one row tile
-};
-
-/// What lanes do whose columns lie past the last one.
-enum class ColumnEdge : unsigned char {
-  predicated,  ///< every load of B is switched off for them
-  clamped,     ///< they read the last columns and store nothing
-  unchecked    ///< there are none: tile_columns divides n (the paper's predication removed, V-D3)
-};
-
-constexpr const char* name(Raster value) {
-  switch (value) {
-    case Raster::rows_first: return "rows_first";
-    case Raster::columns_first: return "columns_first";
-  }
-  return nullptr;
-}
-
-constexpr const char* name(ColumnEdge value) {
-  switch (value) {
-    case ColumnEdge::predicated: return "predicated";
-    case ColumnEdge::clamped: return "clamped";
-    case ColumnEdge::unchecked: return "unchecked";
-  }
-  return nullptr;
-}
-
-constexpr const char* type_name(Raster) { return "Raster"; }
-constexpr const char* type_name(ColumnEdge) { return "ColumnEdge"; }
-
 /// What the problem fixes.
-struct RowTileTraits {
-  Dtype element = Dtype::f32;
-  Dtype output = Dtype::f32;
-  IndexType index = IndexType::i32;
-  bool wide_offsets = false;   ///< k * leading dimension * element size reaches 2^31 bytes: offsets into B take 64 bits
-  bool wide_nonzeros = false;  ///< 2^31 nonzeros and more: row offsets and positions take 64 bits
-  bool blocked_sum = false;    ///< sums of at most 256 products go into a second accumulator
-  bool batched = false;
-  bool gathered_values = false;  ///< A is transposed: each value lies where value_positions says
-  Layout dense_layout = Layout::row_major;
-  Layout output_layout = Layout::row_major;
-  int dense_alignment = 16;   ///< bytes that divide every row start of B
-  int output_alignment = 16;  ///< bytes that divide every row start of C and of the residual
-  int value_alignment = 16;   ///< bytes that divide the start of every product's values
-  Bias bias = Bias::none;
-  Activation activation = Activation::none;
-  Scale scale = Scale::one;
-  bool residual = false;
-  bool accumulate = false;
-};
+using RowTileTraits = CsrProductTraits;
 
 /// The tunables. The paper's techniques can be switched off one by one.
 struct RowTileConfig {
@@ -89,50 +36,9 @@ struct RowTileConfig {
 };
 
 struct RowTileArgs {
-  const void* values;  ///< nonzeros, CSR order
-  const void* column_indices;
-  const void* row_offsets;     ///< m + 1: int, or long long with wide_nonzeros
-  const int* row_order;        ///< m rows by length, longest first; read only with row_swizzle
-  const int* value_positions;  ///< read only where the load gathers
-  const void* dense;           ///< B
-  void* output;                ///< C
-  const void* residual;        ///< lies as C does
-  const float* bias;
-  const float* device_scale;
-  long long n;
-  long long dense_leading;   ///< elements between rows of B (columns, where the kernel reads it column-major)
-  long long output_leading;  ///< the same of C
-  long long value_stride;    ///< elements between two of the batch; 0: shared values
-  long long dense_stride;
-  long long output_stride;
-  unsigned long long nonzeros;
-  unsigned m;
-  unsigned batch;
-  unsigned slow_tiles;  ///< tiles of one product in the direction that varies slowly
-  float scale;
+  CsrProductArgs product;
+  const int* row_order;  ///< m rows by length, longest first; read only with row_swizzle
 };
-
-template <FieldsOf<RowTileTraits> S, class Visit>
-constexpr void fields(S& traits, Visit&& visit) {
-  visit("element", traits.element);
-  visit("output", traits.output);
-  visit("index", traits.index);
-  visit("wide_offsets", traits.wide_offsets);
-  visit("wide_nonzeros", traits.wide_nonzeros);
-  visit("blocked_sum", traits.blocked_sum);
-  visit("batched", traits.batched);
-  visit("gathered_values", traits.gathered_values);
-  visit("dense_layout", traits.dense_layout);
-  visit("output_layout", traits.output_layout);
-  visit("dense_alignment", traits.dense_alignment);
-  visit("output_alignment", traits.output_alignment);
-  visit("value_alignment", traits.value_alignment);
-  visit("bias", traits.bias);
-  visit("activation", traits.activation);
-  visit("scale", traits.scale);
-  visit("residual", traits.residual);
-  visit("accumulate", traits.accumulate);
-}
 
 template <FieldsOf<RowTileConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
@@ -167,38 +73,13 @@ constexpr int threads(const RowTileConfig& config) { return config.tile_rows * l
 /// Entries of a row that one lane multiplies per step.
 constexpr int entries_per_lane(const RowTileConfig& config) { return config.tile_nonzeros / config.row_split; }
 
-/// Whether the kernel reads B as columns.
-constexpr bool reads_columns(const RowTileTraits& traits, const RowTileConfig& config) {
-  return traits.dense_layout == Layout::column_major && !config.prepare_dense;
-}
+constexpr bool aligns_spans(const RowTileConfig& config) { return config.reverse_offset_alignment; }
+constexpr bool prescales_indices(const RowTileConfig& config) { return config.prescale_indices; }
 
-/// Whether the kernel looks up where each value lies.
-constexpr bool gathers_values(const RowTileTraits& traits, const RowTileConfig& config) { return traits.gathered_values && !config.pack_values; }
+/// Whether sums of at most 256 products go into a second accumulator.
+constexpr bool keeps_totals(const RowTileTraits& traits, const RowTileConfig&) { return traits.blocked_sum; }
 
-/// Bytes that divide every row start of B as the kernel reads it: what was prepared is aligned.
-constexpr int read_alignment(const RowTileTraits& traits, const RowTileConfig& config) { return config.prepare_dense ? 16 : traits.dense_alignment; }
-
-/// Bytes that one store of C takes, and its alignment: wider ones are two.
-constexpr int store_alignment(const RowTileTraits& traits, const RowTileConfig& config) {
-  const int bytes = config.dense_vector * size_of(traits.output);
-  return bytes < 16 ? bytes : 16;
-}
-
-/// Values that one load takes, of the sparse_vector that one load of indices takes.
-constexpr int value_vector(const RowTileTraits& traits, const RowTileConfig& config) {
-  if (gathers_values(traits, config)) return 1;
-  const int aligned = (config.pack_values ? 16 : traits.value_alignment) / size_of(traits.element);
-  return config.sparse_vector < aligned ? config.sparse_vector : aligned;
-}
-
-/// Bytes of one staged offset: prescaled offsets of a wide problem take eight.
-constexpr int staged_offset_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
-  return traits.wide_offsets && config.prescale_indices ? 8 : 4;
-}
-
-/// Dynamic shared memory of a block: value and offset per entry, and 16 bytes per row that spread neighbouring rows over the banks.
-constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
-  return config.tile_rows * (config.tile_nonzeros * (4 + staged_offset_bytes(traits, config)) + 16);
-}
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) { return config.tile_rows * staged_bytes(traits, config); }
 
 }  // namespace vostok

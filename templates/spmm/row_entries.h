@@ -1,7 +1,7 @@
-// The entries of a row on their way from global memory: spans, vector loads that stay inside the arrays, batches.
+// Runs of A's entries on their way from global memory: spans, vector loads that stay inside the arrays, batches.
 #pragma once
 
-#include "abi/row_tile.h"
+#include "abi/csr_product.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/unsigned.h"
@@ -26,7 +26,7 @@ struct Operands {
 };
 
 template <class F>
-__device__ inline Operands<F> operands_of(const RowTileArgs& args, unsigned product) {
+__device__ inline Operands<F> operands_of(const CsrProductArgs& args, unsigned product) {
   using Value = typename Element<F::traits.element>::Storage;
   using Output = typename Element<F::traits.output>::Storage;
   Operands<F> operands = {static_cast<const Value*>(args.values), static_cast<const Value*>(args.dense), static_cast<Output*>(args.output),
@@ -40,16 +40,16 @@ __device__ inline Operands<F> operands_of(const RowTileArgs& args, unsigned prod
   return operands;
 }
 
-/// A row's entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries
-/// in [first, begin) belong to the previous row.
+/// The entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries in
+/// [first, begin) belong to whatever lies before.
 template <class F>
-struct RowSpan {
+struct EntrySpan {
   Position<F> first;
   Position<F> begin;
   Position<F> end;
 
   __device__ bool holds(Position<F> position) const { return position >= begin && position < end; }
-  /// The part of step `step` that is the row's own, as positions within the step.
+  /// The part of a step that is the span's own, as positions within the step.
   __device__ unsigned own_begin(Position<F> step_start) const { return begin > step_start ? static_cast<unsigned>(begin - step_start) : 0; }
   __device__ unsigned own_end(Position<F> step_start, unsigned step_length) const {
     const Position<F> left = end - step_start;
@@ -58,19 +58,15 @@ struct RowSpan {
 };
 
 template <class F>
-__device__ inline Position<F> row_offset(const RowTileArgs& args, unsigned row) {
+__device__ inline Position<F> row_offset(const CsrProductArgs& args, unsigned row) {
   if constexpr (F::traits.wide_nonzeros) return static_cast<Position<F>>(load_global(static_cast<const long long*>(args.row_offsets) + row));
   else return static_cast<Position<F>>(load_global(static_cast<const int*>(args.row_offsets) + row));
 }
 
-/// A row slot past the last row is an empty row: its lanes take part in synchronisation and do nothing else.
 template <class F>
-__device__ inline RowSpan<F> row_span(const RowTileArgs& args, unsigned row, bool exists) {
-  if (!exists) return {0, 0, 0};
-  const Position<F> begin = row_offset<F>(args, row);
-  const Position<F> end = row_offset<F>(args, row + 1);
+__device__ inline EntrySpan<F> entry_span(Position<F> begin, Position<F> end) {
   constexpr unsigned vector = F::config.sparse_vector;
-  const Position<F> first = F::config.reverse_offset_alignment ? begin / vector * vector : begin;
+  const Position<F> first = aligns_spans(F::config) ? begin / vector * vector : begin;
   return {begin < end ? first : begin, begin, end};
 }
 
@@ -98,7 +94,7 @@ __device__ inline void load_values(Packet<F>& packet, const typename Packet<F>::
 
 /// The values of a packet's own entries, each from where value_positions says.
 template <class F>
-__device__ inline void load_gathered_values(Packet<F>& packet, const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span,
+__device__ inline void load_gathered_values(Packet<F>& packet, const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span,
                                             Position<F> position) {
   constexpr int count = F::config.sparse_vector;
   const auto places = load_global(reinterpret_cast<const Vector<int, count>*>(args.value_positions + position));
@@ -107,9 +103,9 @@ __device__ inline void load_gathered_values(Packet<F>& packet, const RowTileArgs
     if (span.holds(position + i)) packet.values.at[i] = load_global(operands.values + places.at[i]);
 }
 
-/// The packet at `position`, which is before the row's end. Nothing is read past the arrays.
+/// The packet at `position`, which is before the span's end. Nothing is read past the arrays.
 template <class F>
-__device__ inline Packet<F> load_packet(const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span, Position<F> position) {
+__device__ inline Packet<F> load_packet(const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span, Position<F> position) {
   constexpr int count = F::config.sparse_vector;
   constexpr bool gathers = gathers_values(F::traits, F::config);
   const auto* columns = static_cast<const typename Packet<F>::Column*>(args.column_indices) + position;

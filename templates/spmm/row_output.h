@@ -17,7 +17,7 @@ class OutputPiece {
   using Whole = Vector<Stored, width>;
 
  public:
-  __device__ OutputPiece(const RowTileArgs& args, unsigned row, long long column)
+  __device__ OutputPiece(const CsrProductArgs& args, unsigned row, long long column)
       : first_(row_major ? row * args.output_leading + column : column * args.output_leading + row), column_step_(args.output_leading) {}
 
   /// Adds what the matrix holds; `own`: the matrix is C itself.
@@ -55,9 +55,10 @@ class OutputPiece {
   long long column_step_;
 };
 
-template <class F>
-__device__ inline void store_row(const RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns,
-                                 unsigned row, bool stores) {
+/// Stores what becomes of a row's products; sum.total(chunk, j) are those of the lane's columns. Every lane of the row's subwarps calls it.
+template <class F, class Sum>
+__device__ inline void store_row(const Sum& sum, const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns, unsigned row,
+                                 bool stores) {
   constexpr auto traits = F::traits;
   constexpr int width = F::config.dense_vector;
   const ScaleAndBias<traits.bias, traits.scale> scale_and_bias{args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)};

@@ -34,7 +34,7 @@ class RowSum {
   using Dense = Vector<Stored, width>;
 
  public:
-  __device__ RowSum(const RowTileArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns) : columns_(columns) {
+  __device__ RowSum(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns) : columns_(columns) {
     const long long column_step = reads_columns(F::traits, config) ? args.dense_leading : 1;
 #pragma unroll
     for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(operands.dense + columns.readable(c) * column_step);
@@ -67,11 +67,25 @@ class RowSum {
   template <int count>
   __device__ void add(const Loaded<count>& loaded) {
 #pragma unroll
+    for (int i = 0; i < count; ++i) add_entry(loaded, i);
+  }
+
+  /// Adds the entries [begin, end) of a batch, and nothing of the others.
+  template <int count>
+  __device__ void add(const Loaded<count>& loaded, unsigned begin, unsigned end) {
+    static_assert(count < 32);
+    const unsigned mask = (1U << end) - (1U << begin);
+#pragma unroll
     for (int i = 0; i < count; ++i)
+      if ((mask >> i & 1U) != 0) add_entry(loaded, i);
+  }
+
+  /// The next row's sum starts.
+  __device__ void clear() {
 #pragma unroll
-      for (int c = 0; c < chunks; ++c)
+    for (int c = 0; c < chunks; ++c)
 #pragma unroll
-        for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(loaded.dense[i][c].at[j]);
+      for (int j = 0; j < width; ++j) sum_[c][j] = total_[c][j] = 0.0F;
   }
 
   /// Moves the sum so far to the total (blocked summation).
@@ -87,13 +101,21 @@ class RowSum {
 
   /// The row's products, the same in every subwarp of the row.
   __device__ float total(int chunk, int j) const {
-    float value = F::traits.blocked_sum ? total_[chunk][j] + sum_[chunk][j] : sum_[chunk][j];
+    float value = keeps_totals(F::traits, config) ? total_[chunk][j] + sum_[chunk][j] : sum_[chunk][j];
 #pragma unroll
     for (int distance = config.threads_per_row; distance < lanes_per_row(config); distance *= 2) value += shuffle_xor(value, distance);
     return value;
   }
 
  private:
+  template <int count>
+  __device__ void add_entry(const Loaded<count>& loaded, int i) {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c)
+#pragma unroll
+      for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(loaded.dense[i][c].at[j]);
+  }
+
   const LaneColumns<F>& columns_;
   const char* dense_[chunks];
   float sum_[chunks][width] = {};

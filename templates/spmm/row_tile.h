@@ -13,44 +13,31 @@
 #include "spmm/row_sum.h"
 #include "spmm/row_tile_rules.h"
 #include "spmm/staged_entries.h"
+#include "spmm/tile_index.h"
 
 namespace vostok {
 
-/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535, product after product of a batch.
 template <class F>
-struct TileIndex {
-  unsigned product;
-  unsigned row_tile;
-  long long column_tile;
-
-  static __device__ TileIndex of_block(const RowTileArgs& args) {
-    unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
-    unsigned product = 0;
-    if constexpr (F::traits.batched) {
-      product = slow / args.slow_tiles;
-      slow -= product * args.slow_tiles;
-    }
-    if constexpr (F::config.raster == Raster::rows_first) return {product, blockIdx.x, slow};
-    else return {product, slow, blockIdx.x};
-  }
-
-  /// y and z may hold more blocks than there are tiles.
-  __device__ bool exists(const RowTileArgs& args) const {
-    if (F::traits.batched && product >= args.batch) return false;
-    if constexpr (F::config.raster == Raster::rows_first) return column_tile * F::config.tile_columns < args.n;
-    else return static_cast<unsigned long long>(row_tile) * F::config.tile_rows < args.m;
-  }
+struct StagedBlock {
+  StagedStep<F> rows[F::config.tile_rows];
 };
 
 /// The place in the row order that a row of a block's tile has. Neighbouring rows fill a tile, or, dealt, neighbouring rows
 /// fill a warp and the warps of a block lie a whole grid apart.
 template <class F>
-__device__ inline unsigned row_slot(const RowTileArgs& args, unsigned row_tile, unsigned row_in_block) {
+__device__ inline unsigned row_slot(unsigned rows, unsigned row_tile, unsigned row_in_block) {
   constexpr unsigned tile_rows = F::config.tile_rows;
   if constexpr (!F::config.deal_rows) return row_tile * tile_rows + row_in_block;
   constexpr unsigned warp_rows = 32 / lanes_per_row(F::config);
-  const unsigned row_tiles = (args.m + tile_rows - 1) / tile_rows;
+  const unsigned row_tiles = (rows + tile_rows - 1) / tile_rows;
   return (row_in_block / warp_rows * row_tiles + row_tile) * warp_rows + row_in_block % warp_rows;
+}
+
+/// A row slot past the last row is an empty row: its lanes take part in synchronisation and do nothing else.
+template <class F>
+__device__ inline EntrySpan<F> row_span(const CsrProductArgs& args, unsigned row, bool exists) {
+  if (!exists) return {0, 0, 0};
+  return entry_span<F>(row_offset<F>(args, row), row_offset<F>(args, row + 1));
 }
 
 /// Adds the batches [batch, end), at least one; load(b) loads one of them. The loops stay rolled: unrolled, they would issue
@@ -96,12 +83,12 @@ __device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries,
 }
 
 template <class F>
-__device__ inline void multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span,
+__device__ inline void multiply_row(RowSum<F>& sum, const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span,
                                     unsigned row_in_block, unsigned lane) {
   constexpr auto config = F::config;
   constexpr unsigned step_length = config.tile_nonzeros;
   constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
-  StagedEntries<F> entries(args, operands, span, row_in_block, lane);
+  StagedEntries<F> entries(args, operands, span, dynamic_shared<StagedBlock<F>>().rows[row_in_block], lane);
   const unsigned subwarp = lane / config.threads_per_row;
   // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
   const unsigned steps = warp_maximum<lanes_per_row(config)>(static_cast<unsigned>((span.end - span.first + step_length - 1) / step_length));
@@ -128,22 +115,24 @@ template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr RowTileRules<F> rules;
-  const auto tile = TileIndex<F>::of_block(args);
-  if (!tile.exists(args)) return;
+  static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
+  const CsrProductArgs& product = args.product;
+  const auto tile = TileIndex<F>::of_block(product);
+  if (!tile.exists(product, config.tile_rows, product.m)) return;
 
   const unsigned row_in_block = threadIdx.x / lanes_per_row(config);
   const unsigned lane = threadIdx.x % lanes_per_row(config);
-  const unsigned slot = row_slot<F>(args, tile.row_tile, row_in_block);
-  const bool exists = slot < args.m;
+  const unsigned slot = row_slot<F>(product.m, tile.row_tile, row_in_block);
+  const bool exists = slot < product.m;
   unsigned row = slot;
   if constexpr (config.row_swizzle)
     if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
 
-  const Operands<F> operands = operands_of<F>(args, tile.product);
-  const LaneColumns<F> columns{tile.column_tile * config.tile_columns + lane % config.threads_per_row * config.dense_vector, args.n};
-  RowSum<F> sum(args, operands, columns);
-  multiply_row(sum, args, operands, row_span<F>(args, row, exists), row_in_block, lane);
-  store_row(sum, args, operands, columns, row, exists && lane < config.threads_per_row);
+  const Operands<F> operands = operands_of<F>(product, tile.product);
+  const LaneColumns<F> columns{tile.first_column(lane), product.n};
+  RowSum<F> sum(product, operands, columns);
+  multiply_row(sum, product, operands, row_span<F>(product, row, exists), row_in_block, lane);
+  store_row(sum, product, operands, columns, row, exists && lane < config.threads_per_row);
 }
 
 }  // namespace vostok

@@ -3,11 +3,9 @@
 #pragma once
 
 #include "abi/row_tile.h"
-#include "parts/element.h"
+#include "parts/power_of_two.h"
 
 namespace vostok {
-
-constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
 
 template <class F>
 struct RowTileRules {

@@ -1,4 +1,4 @@
-// A row's entries through shared memory: the lanes of the row load different entries with vector loads and read each
+// A run of entries through shared memory: the lanes that share it load different entries with vector loads and read each
 // other's, four at a time (paper, V-A and V-B).
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace vostok {
 
-/// One row's step. The last member spreads the rows of a warp over the banks.
+/// One step of a run. The last member spreads the runs of a warp over the banks.
 template <class F>
-struct StagedRow {
+struct StagedStep {
   static constexpr bool eight_bytes = staged_offset_bytes(F::traits, F::config) == 8;
   using StagedOffset = typename UnsignedOf<eight_bytes>::Type;
   alignas(16) float values[F::config.tile_nonzeros];
@@ -18,21 +18,16 @@ struct StagedRow {
 };
 
 template <class F>
-struct StagedBlock {
-  StagedRow<F> rows[F::config.tile_rows];
-};
-
-template <class F>
 class StagedEntries {
   static constexpr auto config = F::config;
   static constexpr unsigned step_length = config.tile_nonzeros;
   static constexpr int loads =
       (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
-  static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
+  static_assert(sizeof(StagedStep<F>) == staged_bytes(F::traits, F::config), "staged_bytes differs from the layout");
 
  public:
-  __device__ StagedEntries(const RowTileArgs& args, const Operands<F>& operands, const RowSpan<F>& span, unsigned row_in_block, unsigned lane)
-      : args_(args), operands_(operands), span_(span), row_(dynamic_shared<StagedBlock<F>>().rows[row_in_block]), lane_(lane) {}
+  __device__ StagedEntries(const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span, StagedStep<F>& step, unsigned lane)
+      : args_(args), operands_(operands), span_(span), step_(step), lane_(lane) {}
 
   /// Starts loading the step at `step_start`.
   __device__ void load(Position<F> step_start) {
@@ -44,22 +39,22 @@ class StagedEntries {
     }
   }
 
-  /// Makes the loaded step readable by the row's lanes. Entries of other rows become zeros.
+  /// Makes the loaded step readable by the run's lanes. Entries outside the span become zeros.
   __device__ void publish(Position<F> step_start) {
     using Element = Element<F::traits.element>;
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
       if (slot(i) >= step_length) break;
       Vector<float, config.sparse_vector> values;
-      Vector<typename StagedRow<F>::StagedOffset, config.sparse_vector> offsets;
+      Vector<typename StagedStep<F>::StagedOffset, config.sparse_vector> offsets;
 #pragma unroll
       for (int j = 0; j < config.sparse_vector; ++j) {
         const bool own = span_.holds(step_start + slot(i) + j);
         values.at[j] = own ? Element::to_float(packets_[i].values.at[j]) : 0.0F;
         offsets.at[j] = own ? stage_offset(packets_[i].columns.at[j]) : 0;
       }
-      *reinterpret_cast<decltype(values)*>(&row_.values[slot(i)]) = values;
-      *reinterpret_cast<decltype(offsets)*>(&row_.offsets[slot(i)]) = offsets;
+      *reinterpret_cast<decltype(values)*>(&step_.values[slot(i)]) = values;
+      *reinterpret_cast<decltype(offsets)*>(&step_.offsets[slot(i)]) = offsets;
     }
     __syncwarp();
   }
@@ -81,8 +76,8 @@ class StagedEntries {
 #pragma unroll
     for (int i = 0; i < count; i += width) {
       const unsigned place = position<count>(batch, i, subwarp);
-      const auto values = *reinterpret_cast<const Vector<float, width>*>(&row_.values[place]);
-      const auto offsets = *reinterpret_cast<const Vector<typename StagedRow<F>::StagedOffset, width>*>(&row_.offsets[place]);
+      const auto values = *reinterpret_cast<const Vector<float, width>*>(&step_.values[place]);
+      const auto offsets = *reinterpret_cast<const Vector<typename StagedStep<F>::StagedOffset, width>*>(&step_.offsets[place]);
 #pragma unroll
       for (int j = 0; j < width; ++j) {
         entries.values[i + j] = values.at[j];
@@ -103,14 +98,14 @@ class StagedEntries {
     else return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element);
   }
   __device__ auto stage_offset(Offset<F> column) const {
-    return static_cast<typename StagedRow<F>::StagedOffset>(config.prescale_indices ? column * row_bytes() : column);
+    return static_cast<typename StagedStep<F>::StagedOffset>(prescales_indices(config) ? column * row_bytes() : column);
   }
-  __device__ Offset<F> dense_offset(Offset<F> staged) const { return config.prescale_indices ? staged : staged * row_bytes(); }
+  __device__ Offset<F> dense_offset(Offset<F> staged) const { return prescales_indices(config) ? staged : staged * row_bytes(); }
 
-  const RowTileArgs& args_;
+  const CsrProductArgs& args_;
   const Operands<F>& operands_;
-  const RowSpan<F>& span_;
-  StagedRow<F>& row_;
+  const EntrySpan<F>& span_;
+  StagedStep<F>& step_;
   unsigned lane_;
   Packet<F> packets_[loads];
 };

@@ -3,14 +3,18 @@
 // than the alignment allows, more than 512 threads, steps of fewer than 32 entries a lane.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <span>
 
+#include "ops/spmm/csr_product.hpp"
 #include "ops/spmm/row_tile.hpp"
 
 namespace vostok::ops::row_tile {
 
 namespace {
+
+using csr_product::Preparation;
+using csr_product::preparations;
+using csr_product::rounded_columns;
 
 /// How the lanes of a warp share columns and entries.
 struct Shape {
@@ -57,68 +61,18 @@ constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::c
 /// Threads that share a multiprocessor: 128 registers each. Fewer registers for more threads lost nearly everywhere.
 constexpr int resident_threads = 512;
 
-/// How operands reach the kernel.
-struct Preparation {
-  bool prepare_dense;
-  bool pack_values;
-};
-
-/// Those that the problem leaves open, best guess first: a column-major B is read by rows but where it has one column,
-/// and a transposed A's values are looked up in the load.
-std::vector<Preparation> preparations(const SpmmQuery& query) {
-  const bool column_major = query.problem.dense_layout == Layout::column_major;
-  const bool prepares_first = column_major && query.n.most > 1;
-  std::vector<Preparation> list;
-  for (const bool pack_values : {false, true})
-    for (const bool prepare_dense : {prepares_first, !prepares_first})
-      if ((column_major || !prepare_dense) && (query.problem.sparse_transposed || !pack_values)) list.push_back({prepare_dense, pack_values});
-  return list;
-}
-
 bool is_wide(Dtype type) { return size_of(type) == 4; }
-
-int widest_dense_vector(const SpmmQuery& query, const RowTileTraits& t, const Preparation& preparation) {
-  RowTileConfig config = {.prepare_dense = preparation.prepare_dense};
-  if (reads_columns(t, config)) return 1;
-  const auto fits = [&](int width) {
-    config.dense_vector = width;
-    const bool stores = t.output_layout == Layout::column_major || store_alignment(t, config) <= t.output_alignment;
-    return width * size_of(t.element) <= read_alignment(t, config) && stores && query.n.divisor() % width == 0;
-  };
-  int widest = 16 / size_of(t.element);
-  while (widest > 1 && !fits(widest)) widest /= 2;
-  return widest;
-}
-
-/// As wide as the values' loads may be; as wide as the indices' where values are loaded one by one.
-int widest_sparse_vector(const SpmmQuery& query, const RowTileTraits& t, const Preparation& preparation) {
-  const int most = 16 / size_of(t.element);
-  if (t.gathered_values || preparation.pack_values || query.problem.values_per_batch) return most;
-  return std::min(most, t.value_alignment / size_of(t.element));
-}
-
-/// n rounded up to a power of two, at most `most`.
-int rounded_columns(const SpmmQuery& query, int most) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most))));
-}
-
-/// An output that does not stay in L2 anyway is streamed past it.
-bool streams_output(const SpmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
-}
 
 /// What every config of this query and preparation has in common.
 RowTileConfig common(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileTraits t = traits(query);
-  return {.sparse_vector = widest_sparse_vector(query, t, preparation),
-          .dense_vector = widest_dense_vector(query, t, preparation),
+  return {.sparse_vector = csr_product::widest_sparse_vector(query, t, preparation),
+          .dense_vector = csr_product::widest_dense_vector(query, t, preparation),
           .reverse_offset_alignment = true,
           .row_swizzle = true,
           .prescale_indices = true,
           .column_edge = ColumnEdge::clamped,
-          .stream_output = streams_output(query),
+          .stream_output = csr_product::streams_output(query),
           .prepare_dense = preparation.prepare_dense,
           .pack_values = preparation.pack_values};
 }

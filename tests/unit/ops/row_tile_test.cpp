@@ -258,8 +258,9 @@ TEST_CASE("a launch fills every argument and a grid that covers all tiles in eit
                              .scale = 0.5F,
                              .device_scale = &scale,
                              .n = 200};
-    RowTileArgs args{};
-    const device::LaunchShape shape = launch.bind(&call, &args);
+    RowTileArgs all{};
+    const device::LaunchShape shape = launch.bind(&call, &all);
+    const CsrProductArgs& args = all.product;
     const std::int64_t row_tiles = (tall.rows + config.tile_rows - 1) / config.tile_rows;
     const std::int64_t column_tiles = (200 + config.tile_columns - 1) / config.tile_columns;
     const std::int64_t slow = std::int64_t{shape.grid.y} * shape.grid.z;
@@ -272,7 +273,7 @@ TEST_CASE("a launch fills every argument and a grid that covers all tiles in eit
     CHECK(shape.shared_bytes == shared_bytes(ops::row_tile::traits(query), config));
     CHECK((args.values == &values && args.dense == &dense && args.output == &output && static_cast<const void*>(args.bias) == &bias));
     CHECK((args.residual == &residual && args.device_scale == &scale && args.scale == 0.5F));
-    CHECK((args.row_offsets == &offsets && args.column_indices == &columns && args.row_order == &order));
+    CHECK((args.row_offsets == &offsets && args.column_indices == &columns && all.row_order == &order));
     CHECK((args.n == 200 && args.dense_leading == 208 && args.output_leading == 200));
     CHECK((args.value_stride == 100004 && args.dense_stride == 2048 * 208 && args.output_stride == tall.rows * 200));
     CHECK((args.m == 1'000'003U && args.nonzeros == 100000U && args.batch == 3));
