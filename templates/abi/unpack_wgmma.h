@@ -22,7 +22,11 @@ struct UnpackWgmmaTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks
 };
+
+/// k blocks after which sums are set aside: adding on would round too often, all alike where all elements are.
+constexpr int long_sum_blocks = 64;
 
 /// The tunables.
 struct UnpackWgmmaConfig {
@@ -51,7 +55,7 @@ struct UnpackWgmmaArgs {
   const void* residual;  ///< lies as C does
   const float* bias;
   const float* device_scale;
-  float* partial;  ///< where k_split > 1: what each slice sums up to
+  PartialSums partial;  ///< written instead of C where k_split > 1
   long long m;
   long long n;
   long long k;
@@ -80,6 +84,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("long_sums", traits.long_sums);
 }
 
 template <FieldsOf<UnpackWgmmaConfig> S, class Visit>

@@ -80,6 +80,12 @@ class WarpStrips {
   unsigned end_ = 0;
 };
 
+/// Sums set aside, in memory of the thread's own: few are the times that they are looked at.
+template <class F>
+struct SumsAside {
+  volatile float at[F::traits.long_sums ? F::config.tile_columns / 2 : 1];
+};
+
 /// The sums of a warp's 16 rows, as wgmma's registers have them.
 template <class F>
 class WarpgroupSum {
@@ -87,6 +93,7 @@ class WarpgroupSum {
   static constexpr int count = config.tile_columns / 2;
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool starts_anew = config.promotion_blocks == 1;  ///< every k block overwrites what the last one left
+  static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
@@ -94,7 +101,7 @@ class WarpgroupSum {
 
  public:
   /// `row_scales` of the warp's first row; read where the mode has them.
-  __device__ explicit WarpgroupSum(const float* row_scales) {
+  __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
     if constexpr (scaled)
 #pragma unroll
       for (int upper = 0; upper < 2; ++upper) rows_[upper] = row_factors(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
@@ -102,6 +109,7 @@ class WarpgroupSum {
     for (int i = 0; i < count; ++i) {
       sums_[i] = 0.0F;
       if constexpr (promotes) totals_[i] = 0.0F;
+      if constexpr (sets_aside) aside_.at[i] = 0.0F;
     }
   }
 
@@ -120,13 +128,17 @@ class WarpgroupSum {
   __device__ void finish(unsigned scales) {
     wait_multiplications();
     if constexpr (promotes) promote(scales);
+    if constexpr (sets_aside)
+      if (++blocks_ == long_sum_blocks) set_aside();
   }
 
   /// Once, after the last finish().
   __device__ void end() {
-    if constexpr (promotes && !starts_anew)
 #pragma unroll
-      for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+    for (int i = 0; i < count; ++i) {
+      if constexpr (promotes && !starts_anew) totals_[i] += sums_[i];
+      if constexpr (sets_aside) totals_[i] += aside_.at[i];
+    }
   }
 
   /// The fragment of columns 8 * octet and on, after end(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
@@ -148,6 +160,15 @@ class WarpgroupSum {
     if constexpr (terms(config) == 2) {
       Mma::template multiply<type, line, true>(sums_, strip.at[step][0], dense + descriptor_step(split_low_part(prepared_columns(config))));
       Mma::template multiply<type, line, true>(sums_, strip.at[step][1], dense);
+    }
+  }
+
+  __device__ void set_aside() {
+    blocks_ = 0;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      aside_.at[i] = aside_.at[i] + totals_[i];
+      totals_[i] = 0.0F;
     }
   }
 
@@ -180,7 +201,8 @@ class WarpgroupSum {
   float sums_[count];
   float totals_[promotes ? count : 1];
   RowFactors rows_[2] = {};
-  int blocks_ = 0;
+  int blocks_ = 0;  ///< since sums were promoted, or set aside
+  SumsAside<F>& aside_;
 };
 
 /// Where a warp that multiplies is in the ring: what it unpacks runs one stage ahead of what it multiplies where they overlap.

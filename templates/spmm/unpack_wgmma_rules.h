@@ -22,6 +22,7 @@ struct UnpackWgmmaRules {
   static_assert(traits.element == Dtype::f32 ? config.prepare_dense
                                              : config.mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1),
                 "an f32 B is prepared, and a 16-bit one is multiplied as it is");
+  static_assert(!traits.long_sums || config.promotion_blocks == 1, "sums are set aside where each k block promotes");
   static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1, "scales change with every k block: f16x3 promotes after each");
 };
 
