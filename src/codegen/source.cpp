@@ -28,6 +28,8 @@ std::optional<std::string_view> included_name(std::string_view line) {
   return line.substr(0, line.find('"'));
 }
 
+std::string target_of(const KernelRequest& request, std::string_view architecture) { return std::string(architecture) + request.features; }
+
 template <class Visit>
 void for_each_line(std::string_view text, Visit&& visit) {
   while (!text.empty()) {
@@ -93,7 +95,7 @@ device::Source make_source(const KernelRequest& request, std::string_view archit
           .text = fmt::format("#include \"{}\"\n", request.header),
           .expression = request.expression,
           .headers = include_closure(request.header),
-          .architecture = std::string(architecture)};
+          .architecture = target_of(request, architecture)};
 }
 
 std::string code_key(const KernelRequest& request, std::string_view architecture, std::vector<std::string> options,
@@ -101,7 +103,7 @@ std::string code_key(const KernelRequest& request, std::string_view architecture
   std::sort(options.begin(), options.end());
   Digest digest;
   digest.add("vostok code").add(abi_revision).add(request.family).add(request.header).add(closure_digest(request.header)).add(request.expression);
-  digest.add(architecture).add(compiler_identity).add(static_cast<std::int64_t>(options.size()));
+  digest.add(target_of(request, architecture)).add(compiler_identity).add(static_cast<std::int64_t>(options.size()));
   for (const std::string& option : options) digest.add(option);
   return digest.hex();
 }

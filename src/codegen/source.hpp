@@ -14,6 +14,7 @@ struct KernelRequest {
   std::string family;
   std::string header;
   std::string expression;
+  std::string features = {};  ///< what its instructions add to the architecture's name: "a" for those of sm_90a alone
 };
 
 /// Every file of templates/, embedded at build time; names are paths below templates/.

@@ -68,6 +68,15 @@ TEST_CASE("the code key depends on expression, family, architecture, options and
   CHECK(keys.size() == 8);
 }
 
+TEST_CASE("what a kernel's instructions need beyond the architecture is part of its target and of its key") {
+  KernelRequest hopper = request;
+  hopper.features = "a";
+  CHECK(codegen::make_source(hopper, "sm_90").architecture == "sm_90a");
+  CHECK(codegen::make_source(request, "sm_90").architecture == "sm_90");
+  CHECK(key_of(hopper) != key_of(request));
+  CHECK(key_of(hopper) == key_of(request, "sm_90a"));
+}
+
 TEST_CASE("different templates have different digests") {
   std::set<std::string> digests;
   for (const device::Header& header : codegen::embedded_templates()) digests.insert(codegen::closure_digest(header.name));

@@ -133,6 +133,15 @@ TEST_CASE("registers, spills, stack and static shared memory are read from the c
   CHECK(shared.static_shared_bytes == 96 * 4);
 }
 
+TEST_CASE("what ptxas says about instructions that it ignores or serialises is a warning of the image") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) return;
+  const device::Image image = nvrtc->compile(source_of("  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\");\n" + scale, "sm_90a"));
+  REQUIRE(image.warnings.size() == 1);
+  CAPTURE(image.warnings.front());
+  CHECK(image.warnings.front().find("setmaxnreg") != std::string::npos);
+}
+
 TEST_CASE("an architecture newer than NVRTC gives PTX of the highest one it knows") {
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) return;
