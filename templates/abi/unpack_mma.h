@@ -108,6 +108,16 @@ constexpr int tile_columns(const UnpackMmaConfig& config) { return config.column
 /// Terms that a value is split into.
 constexpr int terms(const UnpackMmaConfig& config) { return packed_pair_words(config.mode); }
 
+/// f32 sums of one kind that a lane has.
+constexpr int lane_sums(const UnpackMmaConfig& config) { return config.warp_strips * config.warp_columns / 2; }
+
+/// Whether products with a low term are kept out of the sums of a k block until these are complete. Next to a sum of high terms
+/// more of them would be cut off than `accurate` allows where all elements are alike: three quarters of it after one k block.
+constexpr bool keeps_low_products_apart(const UnpackMmaConfig& config) { return config.mode == PackedMode::f16x3; }
+
+/// Whether they have sums of their own. Where registers are too few, they are summed first, and the high terms of B read again.
+constexpr bool has_low_sums(const UnpackMmaConfig& config) { return keeps_low_products_apart(config) && lane_sums(config) <= 32; }
+
 /// Whether the blocks split B themselves.
 constexpr bool splits_dense(const UnpackMmaConfig& config) { return terms(config) == 2 && !config.prepare_dense; }
 

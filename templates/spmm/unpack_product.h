@@ -1,7 +1,8 @@
 // A warp's sums: strips of A unpacked into fragments, times fragments of B, k block after k block.
 //
-// A tensor core cuts what it adds instead of rounding it, so sums are taken out of it every few k blocks into a second set that
-// is added in f32. There the scales of B's columns, which belong to a k block, are taken back.
+// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So sums are taken out of it every
+// few k blocks into a second set that is added in f32; there the scales of B's columns, which belong to a k block, are taken back.
+// And products with a low term, which next to a large sum would lose most, are added to sums of their own or before the others.
 #pragma once
 
 #include "abi/unpack_mma.h"
@@ -70,6 +71,9 @@ class WarpProduct {
   static constexpr int words = terms(config);
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool promotes = config.promotion_blocks > 0;
+  static constexpr bool low_apart = has_low_sums(config);
+  static constexpr bool low_first = keeps_low_products_apart(config) && !low_apart;
+  static constexpr int matrices = DenseFragments<F>::matrices;
 
  public:
   static constexpr int strips = config.warp_strips;
@@ -90,10 +94,22 @@ class WarpProduct {
     StripReader<words, From> readers[strips];
 #pragma unroll
     for (int q = 0; q < strips; ++q) readers[q] = StripReader<words, From>(from[q], lane);
-    add_step<0>(readers, dense, fragments);
-    add_step<1>(readers, dense, fragments);
-    add_step<2>(readers, dense, fragments);
-    add_step<3>(readers, dense, fragments);
+    if constexpr (low_first) {
+      Fragments high[strip_steps];
+      add_low_products<0>(high[0], readers, dense, fragments);
+      add_low_products<1>(high[1], readers, dense, fragments);
+      add_low_products<2>(high[2], readers, dense, fragments);
+      add_low_products<3>(high[3], readers, dense, fragments);
+      add_high_products<0>(high[0], dense, fragments);
+      add_high_products<1>(high[1], dense, fragments);
+      add_high_products<2>(high[2], dense, fragments);
+      add_high_products<3>(high[3], dense, fragments);
+    } else {
+      add_step<0>(readers, dense, fragments);
+      add_step<1>(readers, dense, fragments);
+      add_step<2>(readers, dense, fragments);
+      add_step<3>(readers, dense, fragments);
+    }
   }
 
   /// After the k block that completes promotion_blocks, and after the last. `column_scales` are those of the warp's first column.
@@ -107,9 +123,9 @@ class WarpProduct {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float& total = totals_.at[q][o][i];
-          if constexpr (scaled) total = fmaf(sums_.at[q][o][i] * rows_[q][i / 2].promotion, scales.at[i % 2], total);
-          else total += sums_.at[q][o][i];
-          sums_.at[q][o][i] = 0.0F;
+          const float sum = take(q, o, i);
+          if constexpr (scaled) total = fmaf(sum * rows_[q][i / 2].promotion, scales.at[i % 2], total);
+          else total += sum;
         }
     }
   }
@@ -127,41 +143,99 @@ class WarpProduct {
   };
   struct Nothing {};
 
+  /// One term of the fragments of a k16 step, for every strip.
+  struct Fragments {
+    unsigned at[strips][strip_registers];
+  };
+
+  template <int step, class Readers>
+  static __device__ void read(Fragments (&terms_of_a)[words], Readers& readers) {
+#pragma unroll
+    for (int q = 0; q < strips; ++q) {
+      unsigned pairs[words][strip_registers];
+      readers[q].template read<step>(pairs);
+#pragma unroll
+      for (int term = 0; term < words; ++term)
+#pragma unroll
+        for (int i = 0; i < strip_registers; ++i) terms_of_a[term].at[q][i] = pairs[term][i];
+    }
+  }
+
+  /// All products of a k16 step, one load of B's fragments after the other.
   template <int step, class Readers>
   __device__ void add_step(Readers& readers, SharedAddress dense, const DenseFragments<F>& fragments) {
-    unsigned a[strips][words][strip_registers];
-#pragma unroll
-    for (int q = 0; q < strips; ++q) readers[q].template read<step>(a[q]);
-    constexpr int matrices = DenseFragments<F>::matrices;
+    Fragments a[words];
+    read<step>(a, readers);
 #pragma unroll
     for (int load = 0; load < DenseFragments<F>::loads; ++load) {
       unsigned b[words][matrices];
 #pragma unroll
       for (int term = 0; term < words; ++term) fragments.template load<step>(b[term], dense + term * dense_term_bytes(config), load);
-      // Small products first: what is cut off the sum is less while it is small.
       if constexpr (words == 2) {
-        multiply(a, 1, b[0], load);
-        multiply(a, 0, b[1], load);
+        multiply(low_sums(), a[1], b[0], load);
+        multiply(low_sums(), a[0], b[1], load);
       }
-      multiply(a, 0, b[0], load);
+      multiply(sums_, a[0], b[0], load);
     }
   }
 
-  /// One term of A times the words that one load took.
-  template <int matrices>
-  __device__ void multiply(const unsigned (&a)[strips][words][strip_registers], int term, const unsigned (&b)[matrices], int load) {
+  /// Those with a low term; keeps the high ones of A.
+  template <int step, class Readers>
+  __device__ void add_low_products(Fragments& high, Readers& readers, SharedAddress dense, const DenseFragments<F>& fragments) {
+    Fragments a[words];
+    read<step>(a, readers);
+    high = a[0];
+#pragma unroll
+    for (int load = 0; load < DenseFragments<F>::loads; ++load) {
+      unsigned b[words][matrices];
+#pragma unroll
+      for (int term = 0; term < words; ++term) fragments.template load<step>(b[term], dense + term * dense_term_bytes(config), load);
+      multiply(sums_, a[1], b[0], load);
+      multiply(sums_, a[0], b[1], load);
+    }
+  }
+
+  template <int step>
+  __device__ void add_high_products(const Fragments& high, SharedAddress dense, const DenseFragments<F>& fragments) {
+#pragma unroll
+    for (int load = 0; load < DenseFragments<F>::loads; ++load) {
+      unsigned b[matrices];
+      fragments.template load<step>(b, dense, load);
+      multiply(sums_, high, b, load);
+    }
+  }
+
+  /// Fragments of A times the words that one load took.
+  static __device__ void multiply(Sums& sums, const Fragments& a, const unsigned (&b)[matrices], int load) {
 #pragma unroll
     for (int q = 0; q < strips; ++q)
 #pragma unroll
       for (int i = 0; i < matrices / 2; ++i) {
         const unsigned octet[2] = {b[2 * i], b[2 * i + 1]};
-        float(&sums)[4] = sums_.at[q][load * (matrices / 2) + i];
-        if constexpr (packed_is_f16(config.mode)) mma_f16(sums, a[q][term], octet);
-        else mma_bf16(sums, a[q][term], octet);
+        float(&own)[4] = sums.at[q][load * (matrices / 2) + i];
+        if constexpr (packed_is_f16(config.mode)) mma_f16(own, a.at[q], octet);
+        else mma_bf16(own, a.at[q], octet);
       }
   }
 
+  __device__ Sums& low_sums() {
+    if constexpr (low_apart) return low_sums_;
+    else return sums_;
+  }
+
+  /// An element of what a k block came to; it is zero afterwards.
+  __device__ float take(int q, int o, int i) {
+    float sum = sums_.at[q][o][i];
+    sums_.at[q][o][i] = 0.0F;
+    if constexpr (low_apart) {
+      sum += low_sums_.at[q][o][i];
+      low_sums_.at[q][o][i] = 0.0F;
+    }
+    return sum;
+  }
+
   Sums sums_{};
+  typename detail::Either<Nothing, Sums, low_apart>::Type low_sums_{};  ///< of products with a low term
   typename detail::Either<Nothing, Sums, promotes>::Type totals_{};
   RowFactors rows_[scaled ? strips : 1][2];
 };
