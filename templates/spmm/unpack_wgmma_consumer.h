@@ -117,10 +117,17 @@ class WarpgroupSum {
   __device__ void multiply(const UnpackedStrip<F>& strip, unsigned dense) {
     const unsigned long long first = dense_descriptor(dense, dense_group_bytes(config));
     begin_multiplications();
-    multiply_step<0>(strip, first);
-    multiply_step<1>(strip, first);
-    multiply_step<2>(strip, first);
-    multiply_step<3>(strip, first);
+    // Small products first: what tensor cores cut off a sum is less while it is small.
+    if constexpr (terms(config) == 2) {
+      multiply_low<0>(strip, first);
+      multiply_low<1>(strip, first);
+      multiply_low<2>(strip, first);
+      multiply_low<3>(strip, first);
+    }
+    multiply_high<0>(strip, first);
+    multiply_high<1>(strip, first);
+    multiply_high<2>(strip, first);
+    multiply_high<3>(strip, first);
     commit_multiplications();
   }
 
@@ -152,15 +159,24 @@ class WarpgroupSum {
   }
 
  private:
+  using Mma = WarpgroupMma<config.tile_columns>;
+
   template <int step>
-  __device__ void multiply_step(const UnpackedStrip<F>& strip, unsigned long long first) {
-    using Mma = WarpgroupMma<config.tile_columns>;
-    const unsigned long long dense = first + descriptor_step(step * (along_k ? 32 : 16 * split_line_bytes));
-    Mma::template multiply<type, line, !(starts_anew && step == 0)>(sums_, strip.at[step][0], dense);
-    if constexpr (terms(config) == 2) {
-      Mma::template multiply<type, line, true>(sums_, strip.at[step][0], dense + descriptor_step(split_low_part(prepared_columns(config))));
-      Mma::template multiply<type, line, true>(sums_, strip.at[step][1], dense);
-    }
+  static __device__ unsigned long long step_of(unsigned long long first) {
+    return first + descriptor_step(step * (along_k ? 32 : 16 * split_line_bytes));
+  }
+
+  template <int step>
+  __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first) {
+    constexpr unsigned long long low_part = descriptor_step(split_low_part(prepared_columns(config)));
+    Mma::template multiply<type, line, !(starts_anew && step == 0)>(sums_, strip.at[step][0], step_of<step>(first) + low_part);
+    Mma::template multiply<type, line, true>(sums_, strip.at[step][1], step_of<step>(first));
+  }
+
+  template <int step>
+  __device__ void multiply_high(const UnpackedStrip<F>& strip, unsigned long long first) {
+    constexpr bool is_first = step == 0 && terms(config) == 1;
+    Mma::template multiply<type, line, !(starts_anew && is_first)>(sums_, strip.at[step][0], step_of<step>(first));
   }
 
   __device__ void set_aside() {

@@ -1,0 +1,90 @@
+#include "ops/spmm/unpack_sum.hpp"
+
+#include <utility>
+
+#include <abi/packed_strips.h>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/dense_transpose.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/line_alignment.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<UnpackSumTraits>(), "fields(UnpackSumTraits) must name every member");
+static_assert(codegen::lists_every_field<UnpackSumConfig>(), "fields(UnpackSumConfig) must name every member");
+
+struct SumBinding {
+  SlicedProduct product;
+  std::int64_t m;
+  std::int64_t batch;
+  Layout output_layout;
+  std::int64_t output_leading;  ///< the problem's: 0 where packed
+  std::int64_t output_stride;
+  int warps;
+
+  device::Dim3 operator()(const SpmmArguments& call, UnpackSumArgs& args) const {
+    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    args = {.partial = partial_sums(product, m, call),
+            .output = call.output,
+            .residual = call.residual,
+            .bias = static_cast<const float*>(call.bias),
+            .device_scale = call.device_scale,
+            .m = m,
+            .n = call.n,
+            .output_leading = c.leading,
+            .output_stride = c.stride,
+            .batch = static_cast<unsigned>(batch),
+            .scale = call.scale};
+    return grid_of(ceil_div(ceil_div(m, packed_strip_rows) * ceil_div(call.n, 8), warps), batch);
+  }
+};
+
+}  // namespace
+
+std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {
+  constexpr const char* what = "bytes of the sums of slices";
+  if (product.k_split == 1) return 0;
+  const std::int64_t rows = round_up(query.statistics.rows, product.tile_rows);
+  const std::int64_t columns = round_up(query.n.most, product.tile_columns);
+  const std::int64_t slices = checked_multiply(query.problem.batch, product.k_split, what);
+  return checked_multiply(checked_multiply(checked_multiply(slices, rows, what), columns, what), sizeof(float), what);
+}
+
+PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const SpmmArguments& call) {
+  return {.at = static_cast<float*>(workspace_at(call.workspace, product.partial_offset_bytes)),
+          .row_strips = round_up(m, product.tile_rows) / packed_strip_rows,
+          .octets = round_up(call.n, product.tile_columns) / 8,
+          .slices = product.k_split};
+}
+
+Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
+  const Spmm& problem = query.problem;
+  const Epilogue& epilogue = problem.epilogue;
+  const UnpackSumTraits traits = {.output = problem.output.value_or(problem.element),
+                                  .output_layout = problem.output_layout,
+                                  .output_alignment = output_alignment(query),
+                                  .bias = epilogue.bias,
+                                  .activation = epilogue.activation,
+                                  .scale = epilogue.scale,
+                                  .residual = epilogue.residual,
+                                  .accumulate = epilogue.accumulate};
+  const UnpackSumConfig config = {.stream_output = product.stream_output};
+  codegen::KernelRequest request = {.family = "unpack_sum",
+                                    .header = "spmm/unpack_sum.h",
+                                    .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
+  const device::LaunchShape shape = {.grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0, .waits_for_previous = true};
+  const SumBinding binding = {.product = product,
+                              .m = query.statistics.rows,
+                              .batch = problem.batch,
+                              .output_layout = problem.output_layout,
+                              .output_leading = problem.output_leading,
+                              .output_stride = problem.output_stride,
+                              .warps = config.warps};
+  return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding);
+}
+
+}  // namespace vostok::ops

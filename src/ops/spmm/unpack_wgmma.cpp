@@ -1,0 +1,184 @@
+#include "ops/spmm/unpack_wgmma.hpp"
+
+#include <utility>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/dense_transpose.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/packed_operand.hpp"
+
+namespace vostok::ops {
+
+namespace unpack_wgmma {
+
+namespace {
+
+static_assert(codegen::lists_every_field<UnpackWgmmaTraits>(), "fields(UnpackWgmmaTraits) must name every member");
+static_assert(codegen::lists_every_field<UnpackWgmmaConfig>(), "fields(UnpackWgmmaConfig) must name every member");
+
+/// What fills the kernel's arguments from a call's.
+struct Binding {
+  PackedOperand packed;
+  SplitDense split;
+  SlicedProduct product;
+  std::int64_t m;
+  std::int64_t k;
+  std::int64_t batch;
+  Layout dense_layout;
+  Layout output_layout;
+  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
+  std::int64_t dense_stride;
+  std::int64_t output_leading;
+  std::int64_t output_stride;
+  std::int64_t slice_blocks;
+  bool prepares;
+
+  device::Dim3 operator()(const SpmmArguments& call, UnpackWgmmaArgs& args) const {
+    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
+    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    const std::int64_t row_tiles = ceil_div(m, product.tile_rows);
+    const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
+    args = {.strips = packed.strips(call),
+            .dense = prepares ? workspace_at(call.workspace, split.tiles_offset_bytes) : call.dense,
+            .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
+            .output = call.output,
+            .residual = call.residual,
+            .bias = static_cast<const float*>(call.bias),
+            .device_scale = call.device_scale,
+            .partial = partial_sums(product, m, call),
+            .m = m,
+            .n = call.n,
+            .k = k,
+            .dense_leading = b.leading,
+            .dense_stride = b.stride,
+            .output_leading = c.leading,
+            .output_stride = c.stride,
+            .batch = static_cast<unsigned>(batch),
+            .row_tiles = static_cast<unsigned>(row_tiles),
+            .column_tiles = static_cast<unsigned>(column_tiles),
+            .prepared_tiles = static_cast<unsigned>(ceil_div(call.n, split.tile_columns)),
+            .slice_blocks = static_cast<unsigned>(slice_blocks),
+            .scale = call.scale};
+    return grid_of(row_tiles * column_tiles, product.k_split * batch);
+  }
+};
+
+Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology, bool is_first) {
+  const Spmm& problem = query.problem;
+  const UnpackWgmmaTraits t = traits(query, config);
+  const WorkspaceLayout workspace = workspace_layout(query, config);
+  codegen::KernelRequest request = {.family = "unpack_wgmma",
+                                    .header = "spmm/unpack_wgmma.h",
+                                    .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", config),
+                                    .features = "a"};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  const Binding binding = {.packed = packed_operand(query, config.mode, topology, 0),
+                           .split = workspace.dense,
+                           .product = workspace.product,
+                           .m = query.statistics.rows,
+                           .k = query.statistics.cols,
+                           .batch = problem.batch,
+                           .dense_layout = problem.dense_layout,
+                           .output_layout = problem.output_layout,
+                           .dense_leading = problem.dense_leading,
+                           .dense_stride = problem.dense_stride,
+                           .output_leading = problem.output_leading,
+                           .output_stride = problem.output_stride,
+                           .slice_blocks = slice_blocks(query, config),
+                           .prepares = config.prepare_dense};
+  return Launch::of<SpmmArguments, UnpackWgmmaArgs>(std::move(request), shape, binding);
+}
+
+}  // namespace
+
+std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return ceil_div(packed_k_blocks(query.statistics.cols), config.k_split);
+}
+
+WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  constexpr std::int64_t alignment_bytes = 256;
+  WorkspaceLayout layout;
+  layout.bytes = packed_workspace_bytes(query, config.mode);
+  layout.dense = {.mode = config.mode, .tile_columns = prepared_columns(config), .tiles_offset_bytes = layout.bytes};
+  if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
+  layout.dense.scales_offset_bytes = layout.bytes;
+  if (config.prepare_dense) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));
+  layout.product = {.tile_rows = tile_rows(config),
+                    .tile_columns = config.tile_columns,
+                    .k_split = config.k_split,
+                    .partial_offset_bytes = layout.bytes,
+                    .stream_output = config.stream_output};
+  layout.bytes += round_up(partial_sums_bytes(query, layout.product), alignment_bytes);
+  return layout;
+}
+
+UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  const Spmm& problem = query.problem;
+  const Epilogue& epilogue = problem.epilogue;
+  UnpackWgmmaTraits t = {.element = problem.element,
+                         .batched = problem.batch > 1,
+                         .dense_layout = config.prepare_dense ? Layout::row_major : problem.dense_layout,
+                         .long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks};
+  // A kernel that adds up part of k leaves C and the epilogue to the sum.
+  if (config.k_split > 1) return t;
+  t.output = problem.output.value_or(problem.element);
+  t.output_layout = problem.output_layout;
+  t.output_alignment = output_alignment(query);
+  t.bias = epilogue.bias;
+  t.activation = epilogue.activation;
+  t.scale = epilogue.scale;
+  t.residual = epilogue.residual;
+  t.accumulate = epilogue.accumulate;
+  return t;
+}
+
+}  // namespace unpack_wgmma
+
+namespace {
+
+class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
+ public:
+  std::string_view name() const override { return "unpack_wgmma"; }
+  bool runs_on(std::string_view architecture) const override { return architecture == "sm_90"; }
+
+ protected:
+  std::optional<std::string> declines(const SpmmQuery& query) const override {
+    if (query.device != nullptr && !runs_on(query.device->architecture())) return "wgmma is an instruction of sm_90a alone";
+    return unpack_wgmma::declines(query);
+  }
+  UnpackWgmmaConfig default_config(const SpmmQuery& query) const override { return unpack_wgmma::default_config(query); }
+  std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) const override { return unpack_wgmma::space(query); }
+  std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) const override { return unpack_wgmma::short_list(query); }
+  std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+    return unpack_wgmma::forbidden(query, config);
+  }
+  double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override { return unpack_wgmma::predict_us(query, config); }
+
+  TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig&) const override {
+    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true};
+  }
+  std::string packed_format(const SpmmQuery&, const UnpackWgmmaConfig& config) const override { return ops::packed_format(config.mode); }
+
+  std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+    return unpack_wgmma::workspace_layout(query, config).bytes;
+  }
+
+  std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) const override {
+    const unpack_wgmma::WorkspaceLayout workspace = unpack_wgmma::workspace_layout(query, config);
+    std::vector<Launch> list;
+    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, config.mode, topology, 0));
+    if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
+    list.push_back(unpack_wgmma::multiply_launch(query, config, topology, list.empty()));
+    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, workspace.product));
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_unpack_wgmma() { return std::make_unique<UnpackWgmma>(); }
+
+}  // namespace vostok::ops

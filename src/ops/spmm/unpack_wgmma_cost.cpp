@@ -1,0 +1,103 @@
+// The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other, and
+// the launches around. Constants stand for an H200 (kernel figures of the feasibility study); it ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+
+namespace vostok::ops::unpack_wgmma {
+
+namespace {
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+/// Pairs of a strip that hold a nonzero, where nonzeros lie at random.
+double expected_pairs(const SpmmQuery& query) {
+  const TopologyStatistics& s = query.statistics;
+  const double density = as_double(s.nonzeros) / as_double(std::max<std::int64_t>(s.rows, 1)) / as_double(std::max<std::int64_t>(s.cols, 1));
+  return packed_most_pairs * (1 - (1 - density) * (1 - density));
+}
+
+/// Bytes of A that a block reads for a k block.
+double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  return tile_strips(c) * (packed_header_bytes + 8 + 4.0 * terms(c) * expected_pairs(query));
+}
+
+/// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
+struct BlockCycles {
+  double tensor;
+  double issue;
+  double memory;
+  double chain;
+};
+
+BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  constexpr double least_multiplication = 20;
+  constexpr double unpack_instructions = 16 * 4.5 + 45;
+  constexpr double unpack_latency = 260;
+  constexpr double barrier_latency = 110;
+  constexpr double l2_bytes_per_cycle = 32;
+  const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
+  double promotion = 0;
+  if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
+  const double copies = c.prepare_dense ? 0 : c.tile_columns * 8 / 32.0 * 8 / 4;
+  const double unpacking = unpack_latency + unpack_instructions;
+  const double multiplying = multiplications + barrier_latency;
+  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2;
+  return {.tensor = c.warpgroups * multiplications,
+          .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
+          .memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle,
+          .chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying)};
+}
+
+/// Cycles of a k block where so many blocks share a multiprocessor.
+double shared_cycles(const BlockCycles& block, int blocks) {
+  constexpr double overlap_loss = 0.12;  // resources are never used perfectly beside one another
+  const double tensor = blocks * block.tensor;
+  const double issue = blocks * block.issue;
+  const double memory = blocks * block.memory;
+  const double longest = std::max({tensor, issue, memory, block.chain});
+  return longest + overlap_loss * (tensor + issue + memory + block.chain - longest);
+}
+
+double output_bytes(const SpmmQuery& query, double element_bytes) {
+  return as_double(query.statistics.rows) * as_double(query.n.most) * as_double(query.problem.batch) * element_bytes;
+}
+
+}  // namespace
+
+double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  constexpr double launch_us = 1.6;
+  constexpr double next_launch_us = 0.9;
+  constexpr double start_cycles = 1900;  // barriers, the first copies
+  constexpr double l2_bytes_per_us = 5.0e6;
+  const Machine machine = machine_of(query);
+  const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
+  const double batch = as_double(query.problem.batch);
+  const double k_blocks = as_double(packed_k_blocks(query.statistics.cols));
+  const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
+  const double resident = machine.multiprocessors * config.min_blocks;
+  const double full_waves = std::floor(blocks / resident);
+  const double rest = blocks - full_waves * resident;
+  const BlockCycles block = cycles_of(query, config);
+  const double store_cycles = 300 + tile_rows(config) * config.tile_columns * 4.0 / 24;
+  const auto wave_cycles = [&](int together) {
+    return as_double(slice_blocks(query, config)) * shared_cycles(block, together) + start_cycles + store_cycles * together;
+  };
+  double cycles = full_waves * wave_cycles(config.min_blocks);
+  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
+  const double packed_bytes =
+      as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
+  const double from_memory_us = packed_bytes / machine.memory_bytes_per_us;
+  double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
+  const double dense_bytes = as_double(query.statistics.cols) * n * batch;
+  if (config.prepare_dense) us += next_launch_us + dense_bytes * (size_of(query.problem.element) + 2 * terms(config)) / l2_bytes_per_us;
+  if (config.k_split > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
+  if (query.problem.value_lifetime == ValueLifetime::per_call)
+    us += next_launch_us + (packed_bytes * 2 + 8 * as_double(query.statistics.nonzeros)) / l2_bytes_per_us;
+  return us;
+}
+
+}  // namespace vostok::ops::unpack_wgmma

@@ -1,0 +1,140 @@
+// The rules of unpack_wgmma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
+// problem or the device knows, and they leave out what cannot be fast.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/checked.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+#include "ops/topology/packed_strips.hpp"
+
+namespace vostok::ops::unpack_wgmma {
+
+namespace {
+
+constexpr std::int64_t shared_bytes_of_sm_90 = 228 * 1024;
+constexpr std::int64_t reserved_shared_bytes = 1024;  ///< of each block, for the system
+
+struct Case {
+  const SpmmQuery& query;
+  const UnpackWgmmaConfig& config;
+
+  UnpackWgmmaTraits traits() const { return unpack_wgmma::traits(query, config); }
+};
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const Case&);
+};
+
+bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+
+bool serves(PackedMode mode, const Spmm& problem) {
+  if (problem.element == Dtype::f16) return mode == PackedMode::f16x1;
+  if (problem.element == Dtype::bf16) return mode == PackedMode::bf16x1;
+  return mode == PackedMode::f16x3 || (mode == PackedMode::bf16x3 && problem.math == Math::tf32);
+}
+
+/// Registers that a multiplying thread may have, and those that sums, fragments and addresses take.
+int register_limit(const UnpackWgmmaConfig& config) { return exchanges_registers(config) ? gained_registers(config) : launch_registers(config); }
+int registers_needed(const UnpackWgmmaConfig& config) {
+  const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
+  const int fragments = 16 * terms(config) * (config.overlap ? 2 : 1);
+  const int addresses = (config.overlap ? 24 : 15) + (config.prepare_dense ? 0 : 10);
+  return sums + fragments + addresses;
+}
+
+/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+constexpr std::array rules = {
+    Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
+    Rule{"tile_columns is a power of two from 8 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 8, 256); }},
+    Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
+         [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
+    Rule{"an f32 B is split into two terms by a launch before", [](const Case& c) { return terms(c.config) == 2 && !c.config.prepare_dense; }},
+    Rule{"lines of B are not aligned to the 16 bytes of a copy: it takes prepare_dense",
+         [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
+    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
+    Rule{"strip_pairs is a multiple of 4 from 16 to 512",
+         [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
+    Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
+         [](const Case& c) {
+           return c.config.promotion_blocks < 0 || c.config.promotion_blocks > 1024 ||
+                  (packed_scales_rows(c.config.mode) && c.config.promotion_blocks != 1);
+         }},
+    Rule{"raster_rows, k_split and min_blocks are 1 or more",
+         [](const Case& c) {
+           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
+                  c.config.min_blocks < 1 || c.config.min_blocks > 16;
+         }},
+    Rule{"producer_warps is 4 where warpgroups exchange registers, else 1 or 4",
+         [](const Case& c) { return c.config.producer_warps != 4 && (c.config.warpgroups > 1 || c.config.producer_warps != 1); }},
+    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
+         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+    Rule{"sums and fragments do not fit the registers that min_blocks leaves",
+         [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
+    Rule{"k has fewer blocks of 64 than k_split has slices",
+         [](const Case& c) {
+           return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
+         }},
+    Rule{"the grid's x holds fewer tiles than there are",
+         [](const Case& c) {
+           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
+                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, c.config.tile_columns));
+         }},
+    Rule{"the grid's y and z hold fewer slices than the batch has",
+         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    Rule{"B has more tiles than their kernel's grid holds",
+         [](const Case& c) {
+           return c.config.prepare_dense &&
+                  split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)}).has_value();
+         }},
+    Rule{"the stages do not fit the device's shared memory",
+         [](const Case& c) {
+           const std::int64_t bytes = shared_bytes(c.traits(), c.config);
+           return bytes > most_shared_bytes(c.query) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_multiprocessor(c.query);
+         }},
+    Rule{"half of the tile's columns or more would lie past the last one",
+         [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
+    Rule{"half of the tile's rows or more would lie past the last one",
+         [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+    Rule{"the sums of slices would take more than 512 MiB",
+         [](const Case& c) { return partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20; }},
+};
+
+}  // namespace
+
+std::int64_t most_shared_bytes(const SpmmQuery& query) {
+  return query.device != nullptr ? query.device->max_shared_bytes() : shared_bytes_of_sm_90 - reserved_shared_bytes;
+}
+
+std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query) {
+  return query.device != nullptr ? query.device->shared_bytes_per_multiprocessor() : shared_bytes_of_sm_90;
+}
+
+std::optional<std::string> declines(const SpmmQuery& query) {
+  constexpr std::int64_t most_accurate_k = 65536;
+  const Spmm& problem = query.problem;
+  const TopologyStatistics& s = query.statistics;
+  if (s.nonzeros == 0) return "there are no nonzeros to unpack";
+  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
+  if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
+    return "math = accurate allows tensor cores up to K = 65536";
+  if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
+    return "row and column numbers have 32 bits";
+  if (auto reason = packed_strips_declined(s)) return reason;
+  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  const Case c{query, config};
+  for (const Rule& rule : rules)
+    if (rule.breaks(c)) return rule.reason;
+  return std::nullopt;
+}
+
+}  // namespace vostok::ops::unpack_wgmma

@@ -1,0 +1,152 @@
+// The space of unpack_wgmma as tables, and the default: of everything that the rules admit, what the cost model likes best.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/checked.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+
+namespace vostok::ops::unpack_wgmma {
+
+namespace {
+
+constexpr std::array warpgroup_counts = {2, 1, 4};
+constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
+constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
+constexpr std::array k_splits = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr std::array raster_row_counts = {8, 2, 32};
+
+std::vector<PackedMode> modes(const SpmmQuery& query) {
+  if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
+  if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
+  if (query.problem.math == Math::tf32) return {PackedMode::bf16x3, PackedMode::f16x3};
+  return {PackedMode::f16x3};
+}
+
+/// Whether B is prepared, the likely better first: 16-bit elements are copied as they lie where that is possible.
+std::vector<bool> preparations(const SpmmQuery& query) {
+  if (query.problem.element == Dtype::f32 || dense_alignment(query) < 16) return {true};
+  return {false, true};
+}
+
+/// C that does not stay in L2 anyway is streamed past it.
+bool streams_output(const SpmmQuery& query) {
+  constexpr std::int64_t usual_l2_bytes = 50 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+}
+
+/// k blocks between promotions: scales change with each, two bf16 terms gain as often, and plain 16-bit sums that are rounded to 16 bits hide
+/// what tensor cores cut.
+int promotion_blocks(const SpmmQuery& query, PackedMode mode, int tile_columns) {
+  if (packed_scales_rows(mode)) return 1;
+  if (tile_columns > 128) return 0;
+  if (packed_pair_words(mode) == 2) return 4;
+  return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
+}
+
+/// As many stages as fit where so many blocks share a multiprocessor, up to six.
+int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  constexpr int most_stages = 6;
+  constexpr std::int64_t reserved_shared_bytes = 1024;
+  const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
+  const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
+}
+
+/// What a shape leaves open, decided.
+UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
+  config.producer_warps = config.warpgroups > 1 || !config.prepare_dense ? 4 : 1;
+  config.promotion_blocks = promotion_blocks(query, config.mode, config.tile_columns);
+  config.stream_output = streams_output(query);
+  config.stages = stages_that_fit(query, config);
+  return config;
+}
+
+/// visit(config) for every tile, preparation and number of blocks on a multiprocessor, with and without overlap.
+template <class Visit>
+void for_each_shape(const SpmmQuery& query, Visit visit) {
+  for (const PackedMode mode : modes(query))
+    for (const bool prepare_dense : preparations(query))
+      for (const int warpgroups : warpgroup_counts)
+        for (const int tile_columns : column_counts)
+          for (const int min_blocks : blocks_of_multiprocessor)
+            for (const bool overlap : {true, false})
+              visit(complete(query, {.mode = mode,
+                                     .warpgroups = warpgroups,
+                                     .tile_columns = tile_columns,
+                                     .overlap = overlap,
+                                     .prepare_dense = prepare_dense,
+                                     .min_blocks = min_blocks}));
+}
+
+struct Ranked {
+  UnpackWgmmaConfig config;
+  double us;
+};
+
+/// Of a shape the slicing of k that the cost model likes best, where the rules admit one.
+std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig config) {
+  std::optional<Ranked> best;
+  for (const int k_split : k_splits) {
+    config.k_split = k_split;
+    if (forbidden(query, config)) continue;
+    const double us = predict_us(query, config);
+    if (!best || us < best->us) best = Ranked{config, us};
+  }
+  return best;
+}
+
+/// The admitted shapes, each with its best slicing, the likely fastest first.
+std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
+  std::vector<Ranked> list;
+  for_each_shape(query, [&](const UnpackWgmmaConfig& config) {
+    if (const auto best = best_slicing(query, config)) list.push_back(*best);
+  });
+  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
+  return list;
+}
+
+void add_new(std::vector<UnpackWgmmaConfig>& list, const UnpackWgmmaConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+}  // namespace
+
+UnpackWgmmaConfig default_config(const SpmmQuery& query) {
+  const std::vector<Ranked> shapes = ranked_shapes(query);
+  if (!shapes.empty()) return shapes.front().config;
+  // Nothing is admitted: the rule that the smallest tile breaks is the reason.
+  return complete(query, {.mode = modes(query).front(), .warpgroups = 1, .tile_columns = 8, .prepare_dense = preparations(query).front()});
+}
+
+std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
+  const UnpackWgmmaConfig standard = default_config(query);
+  std::vector<UnpackWgmmaConfig> list = {standard};
+  for_each_shape(query, [&](UnpackWgmmaConfig config) {
+    for (const int k_split : k_splits)
+      for (const int raster_rows : raster_row_counts) {
+        config.k_split = k_split;
+        config.raster_rows = raster_rows;
+        if (!(config == standard)) list.push_back(config);
+      }
+  });
+  return list;
+}
+
+std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
+  constexpr std::size_t most = 14;
+  std::vector<UnpackWgmmaConfig> list = {default_config(query)};
+  for (const Ranked& shape : ranked_shapes(query)) {
+    if (list.size() == most) break;
+    add_new(list, shape.config);
+    // The model is least sure of how far to cut k.
+    UnpackWgmmaConfig other = shape.config;
+    other.k_split = other.k_split == 1 ? 2 : other.k_split / 2;
+    if (list.size() < most && !forbidden(query, other)) add_new(list, other);
+  }
+  return list;
+}
+
+}  // namespace vostok::ops::unpack_wgmma

@@ -1,0 +1,271 @@
+// unpack_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is wrong.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "codegen/fields.hpp"
+#include "device/uneven_mask.hpp"
+#include "device/unpack_harness.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+#include "sparse/generate.hpp"
+
+using namespace vostok;
+using test::UnpackCase;
+
+namespace {
+
+constexpr std::uint64_t seed = 90;
+
+const ops::Family& family() {
+  static const auto made = ops::make_unpack_wgmma();
+  return *made;
+}
+
+/// The GPUs that have wgmma; says once where there is none.
+const std::vector<test::NamedDevice>& hoppers() {
+  static const std::vector<test::NamedDevice> list = [] {
+    std::vector<test::NamedDevice> found;
+    for (const test::NamedDevice& on : test::kernel_devices())
+      if (family().runs_on(on.device->architecture())) found.push_back(on);
+    if (found.empty()) std::printf("unpack_wgmma skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
+    return found;
+  }();
+  return list;
+}
+
+Spmm problem_of(std::int64_t n, Dtype element = Dtype::f32) { return {.n = n, .element = element, .value_lifetime = ValueLifetime::persistent}; }
+
+PackedMode mode_of(const Spmm& problem) {
+  if (problem.element == Dtype::f16) return PackedMode::f16x1;
+  if (problem.element == Dtype::bf16) return PackedMode::bf16x1;
+  return PackedMode::f16x3;
+}
+
+/// The plainest config: one warpgroup, nothing overlaps, two stages.
+UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
+  const bool wide = problem.element == Dtype::f32;
+  return {.mode = mode_of(problem),
+          .warpgroups = 1,
+          .tile_columns = tile_columns,
+          .stages = 2,
+          .overlap = false,
+          .promotion_blocks = wide ? 1 : 0,
+          .prepare_dense = wide,
+          .producer_warps = wide ? 1 : 4};
+}
+
+void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+  for (const test::NamedDevice& on : hoppers()) {
+    const ops::SpmmQuery query = c.query(on.device.get());
+    const FieldMap fields = codegen::to_map(config);
+    INFO(to_text(fields));
+    const auto reason = static_cast<const ops::Family&>(family()).forbidden(query, fields);
+    CHECK_MESSAGE(!reason, *reason);
+    if (!reason) test::check_unpack(on, family(), c, fields);
+  }
+}
+
+/// Ones on the diagonal.
+sparse::Csr identity(std::int64_t size) {
+  sparse::Csr csr{.rows = size, .cols = size};
+  for (std::int64_t i = 0; i < size; ++i) {
+    csr.column_indices.push_back(static_cast<std::int32_t>(i));
+    csr.row_offsets.push_back(i + 1);
+    csr.values.push_back(1);
+  }
+  return csr;
+}
+
+constexpr std::array all_columns = {8, 16, 32, 64, 128, 256};
+
+}  // namespace
+
+TEST_CASE("unpack_wgmma: one identity of a block, times B, is B, for every element and tile") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const int columns : all_columns) {
+      if (element == Dtype::f32 && columns == 256) continue;
+      const Spmm problem = problem_of(columns, element);
+      check(UnpackCase(identity(64), problem, seed), plain(problem, columns));
+    }
+}
+
+TEST_CASE("unpack_wgmma: an identity times a column-major B, and a prepared one of 16 bits, is B") {
+  for (const Dtype element : {Dtype::f16, Dtype::bf16})
+    for (const int columns : all_columns) {
+      Spmm problem = problem_of(columns, element);
+      problem.dense_layout = Layout::column_major;
+      check(UnpackCase(identity(64), problem, seed), plain(problem, columns));
+      UnpackWgmmaConfig prepared = plain(problem, columns);
+      prepared.prepare_dense = true;
+      check(UnpackCase(identity(64), problem, seed), prepared);
+      problem.dense_layout = Layout::row_major;
+      check(UnpackCase(identity(64), problem, seed), prepared);
+    }
+}
+
+TEST_CASE("unpack_wgmma: one k block of random values, dense and sparse") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const double sparsity : {0.0, 0.5, 0.95}) {
+      const Spmm problem = problem_of(64, element);
+      check(UnpackCase(sparse::uniform(64, 64, sparsity, seed), problem, seed), plain(problem, 64));
+    }
+}
+
+TEST_CASE("unpack_wgmma: more k blocks than stages, in turn and overlapped") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const std::int64_t blocks : {2, 3, 4, 5, 11})
+      for (const int stages : {2, 3, 4})
+        for (const bool overlap : {false, true}) {
+          const Spmm problem = problem_of(32, element);
+          UnpackWgmmaConfig config = plain(problem, 32);
+          config.stages = stages;
+          config.overlap = overlap;
+          check(UnpackCase(sparse::uniform(64, 64 * blocks, 0.7, seed), problem, seed), config);
+        }
+}
+
+TEST_CASE("unpack_wgmma: several warpgroups, and registers that they exchange") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int warpgroups : {2, 4})
+      for (const int columns : {8, 32, 64, 128}) {
+        const Spmm problem = problem_of(columns, element);
+        UnpackWgmmaConfig config = plain(problem, columns);
+        if (element == Dtype::f32 && warpgroups == 4 && columns == 128) continue;
+        if (element == Dtype::f16 && warpgroups == 4 && columns == 128) config.prepare_dense = true;
+        config.warpgroups = warpgroups;
+        config.producer_warps = 4;
+        check(UnpackCase(sparse::uniform(64 * warpgroups, 320, 0.7, seed), problem, seed), config);
+      }
+}
+
+TEST_CASE("unpack_wgmma: the tiles of a large product, their order, and slices of k") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int k_split : {1, 2, 3})
+      for (const int raster_rows : {1, 2, 8}) {
+        const Spmm problem = problem_of(200, element);
+        UnpackWgmmaConfig config = plain(problem, 32);
+        config.k_split = k_split;
+        config.raster_rows = raster_rows;
+        config.overlap = true;
+        config.stages = 3;
+        check(UnpackCase(sparse::uniform(1000, 448, 0.8, seed), problem, seed), config);
+      }
+}
+
+TEST_CASE("unpack_wgmma: strips that do not fit their stage are unpacked from global memory") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int pairs : {16, 100, 256})
+      for (const bool overlap : {false, true}) {
+        const Spmm problem = problem_of(64, element);
+        UnpackWgmmaConfig config = plain(problem, 64);
+        config.strip_pairs = pairs;
+        config.overlap = overlap;
+        check(UnpackCase(test::uneven_mask(150, 500, seed), problem, seed), config);
+      }
+}
+
+TEST_CASE("unpack_wgmma: sizes that are multiples of nothing") {
+  sparse::Random random(seed);
+  for (int i = 0; i < 24; ++i) {
+    const std::int64_t n = 1 + random.below(150);
+    const auto element = static_cast<Dtype>(i % 3);
+    Spmm problem = problem_of(n, element);
+    const auto vector = std::int64_t{16 / size_of(element)};
+    problem.dense_layout = i % 2 == 0 ? Layout::row_major : Layout::column_major;
+    const std::int64_t rows = 1 + random.below(300);
+    const std::int64_t cols = 1 + random.below(400);
+    // Lines that start aligned, so that 16-bit elements are copied as they lie.
+    problem.dense_leading = ((problem.dense_layout == Layout::row_major ? n : cols) + vector - 1) / vector * vector;
+    UnpackWgmmaConfig config = plain(problem, n >= 64 ? 64 : n > 16 ? 32 : 8);
+    config.overlap = i % 4 < 2;
+    check(UnpackCase(sparse::uniform(rows, cols, 0.6, random.bits()), problem, random.bits()), config);
+  }
+}
+
+TEST_CASE("unpack_wgmma: every epilogue, layout and type of C") {
+  sparse::Random random(seed + 1);
+  for (int i = 0; i < 48; ++i) {
+    const auto element = static_cast<Dtype>(i % 3);
+    Spmm problem = problem_of(1 + random.below(100), element);
+    problem.output = static_cast<Dtype>(i / 3 % 3);
+    problem.output_layout = i % 2 == 0 ? Layout::row_major : Layout::column_major;
+    problem.batch = 1 + random.below(3);
+    problem.values_per_batch = random.below(2) == 0;
+    problem.sparse_transposed = random.below(2) == 0;
+    problem.value_lifetime = random.below(2) == 0 ? ValueLifetime::persistent : ValueLifetime::per_call;
+    problem.alignment_bytes = i % 4 == 0 ? 4 : 16;
+    problem.epilogue = {.bias = static_cast<Bias>(random.below(3)),
+                        .residual = random.below(2) == 0,
+                        .activation = static_cast<Activation>(random.below(5)),
+                        .scale = static_cast<Scale>(random.below(3)),
+                        .accumulate = random.below(2) == 0};
+    UnpackWgmmaConfig config = plain(problem, problem.n > 32 ? 64 : problem.n > 8 ? 16 : 8);
+    config.prepare_dense = true;
+    config.k_split = 1 + static_cast<int>(random.below(2));
+    check(UnpackCase(sparse::uniform(1 + random.below(200), 200, 0.7, random.bits()), problem, random.bits()), config);
+  }
+}
+
+TEST_CASE("unpack_wgmma: bf16 of two terms under tf32, and promotions apart") {
+  Spmm problem = problem_of(64);
+  problem.math = Math::tf32;
+  UnpackWgmmaConfig config = plain(problem, 64);
+  config.mode = PackedMode::bf16x3;
+  for (const int promotion_blocks : {0, 1, 3}) {
+    config.promotion_blocks = promotion_blocks;
+    check(UnpackCase(sparse::uniform(128, 700, 0.6, seed), problem, seed), config);
+  }
+}
+
+TEST_CASE("unpack_wgmma: sums of many products of one sign stay within the promise") {
+  for (const std::int64_t cols : {4096, 8192, 16384}) {
+    Spmm problem = problem_of(16);
+    sparse::Csr csr = sparse::uniform(64, cols, 0.0, seed);
+    csr.values.assign(static_cast<std::size_t>(csr.nonzeros()), 0.7);
+    UnpackWgmmaConfig config = plain(problem, 16);
+    check(UnpackCase(csr, problem, seed), config);
+    config.k_split = 2;
+    config.overlap = true;
+    check(UnpackCase(csr, problem, seed), config);
+  }
+}
+
+TEST_CASE("unpack_wgmma: magnitudes from 1e-30 to 1e30, by row of A and by column of B, stay within the promise") {
+  sparse::Random random(seed + 2);
+  for (const bool opposed : {false, true}) {
+    sparse::Csr csr = sparse::uniform(128, 256, 0.5, seed);
+    for (std::int64_t row = 0; row < csr.rows; ++row)
+      for (auto i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
+        csr.values.push_back(random.normal() * std::pow(10.0, static_cast<double>(row % 61 - 30) * (opposed ? 1 : 0.4)));
+    UnpackCase c(csr, problem_of(64), seed);
+    for (std::int64_t k = 0; k < 256; ++k)
+      for (std::int64_t j = 0; j < 64; ++j)
+        c.host.dense[static_cast<std::size_t>(k * 64 + j)] *= static_cast<float>(std::pow(10.0, static_cast<double>(opposed ? -j % 8 : j % 31 - 15)));
+    check(c, plain(c.problem(), 64));
+  }
+}
+
+TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random problems") {
+  sparse::Random random(seed + 3);
+  for (const test::NamedDevice& on : hoppers())
+    for (int i = 0; i < 40; ++i) {
+      const auto element = static_cast<Dtype>(i % 3);
+      Spmm problem = problem_of(1 + random.below(300), element);
+      problem.dense_layout = random.below(3) == 0 ? Layout::column_major : Layout::row_major;
+      problem.math = i % 5 == 0 ? Math::tf32 : Math::accurate;
+      problem.value_lifetime = i % 2 == 0 ? ValueLifetime::persistent : ValueLifetime::per_call;
+      if (random.below(2) == 0) problem.n = (problem.n + 7) / 8 * 8;
+      const UnpackCase c(test::uneven_mask(1 + random.below(700), 8 * (1 + random.below(150)), random.bits()), problem, random.bits());
+      const ops::SpmmQuery query = c.query(on.device.get());
+      if (family().declines(query)) {
+        CHECK_MESSAGE(c.host.walked.nonzeros() == 0, *family().declines(query));
+        continue;
+      }
+      test::check_unpack(on, family(), c, family().default_config(query));
+      std::vector<FieldMap> admitted;
+      for (FieldMap& config : family().space(query))
+        if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
+      for (int j = 0; j < 4; ++j)
+        test::check_unpack(on, family(), c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
+    }
+}
