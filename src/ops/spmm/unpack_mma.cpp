@@ -1,0 +1,227 @@
+#include "ops/spmm/unpack_mma.hpp"
+
+#include <utility>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/dense_transpose.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/packed_operand.hpp"
+#include "ops/spmm/split_dense.hpp"
+#include "ops/spmm/unpack_sum.hpp"
+
+namespace vostok::ops {
+
+namespace unpack_mma {
+
+namespace {
+
+static_assert(codegen::lists_every_field<UnpackMmaTraits>(), "fields(UnpackMmaTraits) must name every member");
+static_assert(codegen::lists_every_field<UnpackMmaConfig>(), "fields(UnpackMmaConfig) must name every member");
+
+/// Columns of the tiles that B is prepared in.
+constexpr int prepared_columns = 64;
+
+/// Where a config's launches leave what they prepare: packed values, B as split tiles and their scales, sums of slices.
+struct WorkspaceLayout {
+  std::int64_t tiles_offset_bytes = 0;
+  std::int64_t scales_offset_bytes = 0;
+  std::int64_t partial_offset_bytes = 0;
+  std::int64_t bytes = 0;
+};
+
+SlicedProduct sliced(const UnpackMmaConfig& config, std::int64_t partial_offset_bytes) {
+  return {.tile_rows = tile_rows(config),
+          .tile_columns = tile_columns(config),
+          .k_split = config.k_split,
+          .partial_offset_bytes = partial_offset_bytes,
+          .stream_output = config.stream_output};
+}
+
+WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  constexpr std::int64_t alignment_bytes = 256;
+  WorkspaceLayout layout;
+  layout.tiles_offset_bytes = packed_workspace_bytes(query, config.mode);
+  layout.scales_offset_bytes = layout.tiles_offset_bytes;
+  layout.partial_offset_bytes = layout.tiles_offset_bytes;
+  if (config.prepare_dense) {
+    layout.scales_offset_bytes += round_up(split_tiles_bytes(query, config.mode, prepared_columns), alignment_bytes);
+    layout.partial_offset_bytes = layout.scales_offset_bytes + split_scales_bytes(query, config.mode, prepared_columns);
+  }
+  layout.bytes = layout.partial_offset_bytes + partial_bytes(query, config);
+  return layout;
+}
+
+/// What fills the kernel's arguments from a call's.
+struct Binding {
+  PackedOperand packed;
+  SlicedProduct slices;
+  std::int64_t m;
+  std::int64_t k;
+  std::int64_t batch;
+  Layout dense_layout;
+  Layout output_layout;
+  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
+  std::int64_t dense_stride;
+  std::int64_t output_leading;
+  std::int64_t output_stride;
+  std::int64_t slice_blocks;
+  std::int64_t tiles_offset_bytes;
+  std::int64_t scales_offset_bytes;
+  std::int64_t tile_bytes;  ///< of one tile of a prepared B; 0: B is the caller's
+
+  device::Dim3 operator()(const SpmmArguments& call, UnpackMmaArgs& args) const {
+    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
+    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    const std::int64_t row_tiles = ceil_div(m, slices.tile_rows);
+    const std::int64_t column_tiles = ceil_div(call.n, slices.tile_columns);
+    const bool prepared = tile_bytes > 0;
+    const std::int64_t prepared_tiles = ceil_div(call.n, prepared_columns);
+    args = {.strips = packed.strips(call),
+            .dense = prepared ? workspace_at(call.workspace, tiles_offset_bytes) : call.dense,
+            .column_scales = static_cast<const float*>(workspace_at(call.workspace, scales_offset_bytes)),
+            .output = call.output,
+            .residual = call.residual,
+            .bias = static_cast<const float*>(call.bias),
+            .device_scale = call.device_scale,
+            .partial = slices.k_split > 1 ? partial_sums(slices, m, call) : PartialSums{},
+            .m = m,
+            .k = k,
+            .n = call.n,
+            .dense_leading = b.leading,
+            .output_leading = c.leading,
+            .dense_stride = prepared ? prepared_tiles * packed_k_blocks(k) * tile_bytes : b.stride,
+            .output_stride = c.stride,
+            .column_scale_stride = prepared_tiles * prepared_columns,
+            .batch = static_cast<unsigned>(batch),
+            .row_tiles = static_cast<unsigned>(row_tiles),
+            .column_tiles = static_cast<unsigned>(column_tiles),
+            .slice_blocks = static_cast<unsigned>(slice_blocks),
+            .scale = call.scale};
+    return grid_of(row_tiles * column_tiles, slices.k_split * batch);
+  }
+};
+
+Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
+  const Spmm& problem = query.problem;
+  const WorkspaceLayout workspace = workspace_layout(query, config);
+  return {.packed = packed_operand(query, config.mode, topology, 0),
+          .slices = sliced(config, workspace.partial_offset_bytes),
+          .m = query.statistics.rows,
+          .k = query.statistics.cols,
+          .batch = problem.batch,
+          .dense_layout = problem.dense_layout,
+          .output_layout = problem.output_layout,
+          .dense_leading = problem.dense_leading,
+          .dense_stride = problem.dense_stride,
+          .output_leading = problem.output_leading,
+          .output_stride = problem.output_stride,
+          .slice_blocks = slice_blocks(query, config),
+          .tiles_offset_bytes = workspace.tiles_offset_bytes,
+          .scales_offset_bytes = workspace.scales_offset_bytes,
+          .tile_bytes = config.prepare_dense ? split_tile_bytes(config.mode, prepared_columns) : 0};
+}
+
+/// A kernel that only adds up part of k leaves the epilogue to the sum.
+UnpackMmaTraits kernel_traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  UnpackMmaTraits t = traits(query);
+  if (config.k_split == 1) return t;
+  const UnpackMmaTraits plain;
+  t.output = Dtype::f32;
+  t.output_layout = plain.output_layout;
+  t.output_alignment = plain.output_alignment;
+  t.bias = plain.bias;
+  t.activation = plain.activation;
+  t.scale = plain.scale;
+  t.residual = plain.residual;
+  t.accumulate = plain.accumulate;
+  return t;
+}
+
+Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology, bool is_first) {
+  const UnpackMmaTraits t = kernel_traits(query, config);
+  codegen::KernelRequest request = {.family = "unpack_mma",
+                                    .header = "spmm/unpack_mma.h",
+                                    .expression = codegen::name_expression("unpack_mma", "UnpackMmaTraits", t, "UnpackMmaConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  return Launch::of<SpmmArguments, UnpackMmaArgs>(std::move(request), shape, binding_of(query, config, topology));
+}
+
+}  // namespace
+
+UnpackMmaTraits traits(const SpmmQuery& query) {
+  const Spmm& problem = query.problem;
+  const Epilogue& epilogue = problem.epilogue;
+  return {.element = problem.element,
+          .output = problem.output.value_or(problem.element),
+          .batched = problem.batch > 1,
+          .dense_layout = problem.dense_layout,
+          .output_layout = problem.output_layout,
+          .dense_alignment = dense_alignment(query),
+          .output_alignment = output_alignment(query),
+          .bias = epilogue.bias,
+          .activation = epilogue.activation,
+          .scale = epilogue.scale,
+          .residual = epilogue.residual,
+          .accumulate = epilogue.accumulate};
+}
+
+std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.statistics.cols); }
+
+std::int64_t slice_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) { return ceil_div(k_blocks(query), config.k_split); }
+
+std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) { return partial_sums_bytes(query, sliced(config, 0)); }
+
+}  // namespace unpack_mma
+
+namespace {
+
+class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
+ public:
+  std::string_view name() const override { return "unpack_mma"; }
+  bool runs_on(std::string_view architecture) const override { return architecture != "sm_75"; }
+
+ protected:
+  std::optional<std::string> declines(const SpmmQuery& query) const override {
+    if (query.device != nullptr && !runs_on(query.device->architecture())) return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
+    return unpack_mma::declines(query);
+  }
+  UnpackMmaConfig default_config(const SpmmQuery& query) const override { return unpack_mma::default_config(query); }
+  std::vector<UnpackMmaConfig> space(const SpmmQuery& query) const override { return unpack_mma::space(query); }
+  std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) const override { return unpack_mma::short_list(query); }
+  std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+    return unpack_mma::forbidden(query, config);
+  }
+  double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) const override { return unpack_mma::predict_us(query, config); }
+
+  TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) const override {
+    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true};
+  }
+  std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override { return ops::packed_format(config.mode); }
+
+  std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+    return unpack_mma::workspace_layout(query, config).bytes;
+  }
+
+  std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) const override {
+    const unpack_mma::WorkspaceLayout workspace = unpack_mma::workspace_layout(query, config);
+    std::vector<Launch> list;
+    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, config.mode, topology, 0));
+    if (config.prepare_dense)
+      list.push_back(split_dense_launch(query, {.mode = config.mode,
+                                                .tile_columns = unpack_mma::prepared_columns,
+                                                .tiles_offset_bytes = workspace.tiles_offset_bytes,
+                                                .scales_offset_bytes = workspace.scales_offset_bytes}));
+    list.push_back(unpack_mma::multiply_launch(query, config, topology, list.empty()));
+    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes)));
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_unpack_mma() { return std::make_unique<UnpackMma>(); }
+
+}  // namespace vostok::ops

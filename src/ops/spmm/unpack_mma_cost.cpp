@@ -1,0 +1,113 @@
+// The cost model of unpack_mma: what a k block takes of the issue slots, the tensor cores and shared memory of a multiprocessor, the
+// memory that all read, and the launches. Constants are counts of instructions and an H200's rates; they were not fitted. It
+// ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/packed_operand.hpp"
+#include "ops/spmm/unpack_mma.hpp"
+
+namespace vostok::ops::unpack_mma {
+
+namespace {
+
+constexpr double launch_us = 1.1;
+constexpr double next_launch_us = 1.2;  ///< of one that waits for the launch before it
+
+double l2_bytes_per_us(const Machine& machine) { return 18.3e6 * machine.speed(); }
+
+/// Sizes as real numbers.
+struct Sizes {
+  double m, n, k, nonzeros, batch, pair_share, strip_bytes, strips, output_bytes;
+};
+
+Sizes sizes_of(const SpmmQuery& query, const UnpackMmaConfig& c) {
+  const TopologyStatistics& s = query.statistics;
+  const auto m = static_cast<double>(std::max<std::int64_t>(s.rows, 1));
+  const auto k = static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  const auto nonzeros = static_cast<double>(s.nonzeros);
+  const double density = std::min(1.0, nonzeros / m / k);
+  const double pair_share = 1 - (1 - density) * (1 - density);
+  return {.m = m,
+          .n = static_cast<double>(std::max<std::int64_t>(query.n.most, 1)),
+          .k = k,
+          .nonzeros = nonzeros,
+          .batch = static_cast<double>(query.problem.batch),
+          .pair_share = pair_share,
+          .strip_bytes = packed_header_bytes + pair_share * packed_most_pairs * 4 * terms(c),
+          .strips = std::ceil(m / packed_strip_rows) * std::ceil(k / packed_strip_columns),
+          .output_bytes = static_cast<double>(size_of(query.problem.output.value_or(query.problem.element)))};
+}
+
+/// Cycles that one k block of one tile takes of a multiprocessor.
+double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
+  const double warps = threads(c) / 32.0;
+  const double octets = c.warp_columns / 8.0;
+  const double products = terms(c) == 2 ? 3 : 1;
+  const double multiplications = 4 * c.warp_strips * octets * products;
+  const double loads = 4 * std::max(1.0, octets / 2) * terms(c);
+  const double unpacking = c.warp_strips * (16 * (3 + terms(c)) + 8.0);
+  const double promotion = c.promotion_blocks > 0 ? c.warp_strips * octets * 4 * terms(c) / c.promotion_blocks : 0;
+  const double copies = (tile_strips(c) * size.strip_bytes + dense_stage_bytes(c)) / 16 / threads(c) * 5;
+  const double splitting = splits_dense(c) ? packed_strip_columns * tile_columns(c) / static_cast<double>(threads(c)) * 10 : 0;
+  constexpr double loop = 45;
+  const double issue = warps * (multiplications + loads + unpacking + promotion + copies + splitting + loop) / 4;
+
+  constexpr double cycles_per_multiplication = 6.5;
+  const double tensor = warps * multiplications * cycles_per_multiplication / 4;
+
+  const double active_lanes = 32 * size.pair_share * terms(c);
+  const double pair_wavefronts = 1 + active_lanes / 12;
+  const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + (tile_strips(c) * size.strip_bytes + dense_stage_bytes(c)) / 128;
+  const double longest = std::max({issue, tensor, shared});
+  return longest + 0.25 * (issue + tensor + shared - longest);
+}
+
+/// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
+double latency_cycles(const UnpackMmaConfig& c) { return 900.0 / (c.stages - 1) + 250 + (splits_dense(c) ? 150 : 0); }
+
+double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
+  const double row_tiles = std::ceil(size.m / tile_rows(c));
+  const double column_tiles = std::ceil(size.n / tile_columns(c));
+  const double sets = query.problem.values_per_batch ? size.batch : 1;
+  const double packed = size.strips * size.strip_bytes;
+  const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
+  const double output = size.m * size.n * size.output_bytes * size.batch;
+  const double from_memory = (packed * sets + dense + output) / machine.memory_bytes_per_us;
+  const double from_l2 = (packed * column_tiles * size.batch + dense * row_tiles) / l2_bytes_per_us(machine);
+  constexpr double cached_bytes = 4e7;
+  return packed * sets + dense + output > cached_bytes ? std::max(from_memory, from_l2) : from_l2;
+}
+
+/// The launches beside the product's.
+double other_launches_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
+  double us = 0;
+  if (packs_in_workspace(query)) {
+    const double sets = query.problem.values_per_batch ? size.batch : 1;
+    const double pairs = size.strips * size.pair_share * packed_most_pairs;
+    us += next_launch_us + sets * (size.strips * size.strip_bytes + pairs * 8 + size.nonzeros * 4) / machine.memory_bytes_per_us;
+  }
+  if (c.prepare_dense) us += next_launch_us + size.batch * size.k * size.n * 8 / l2_bytes_per_us(machine);
+  if (c.k_split > 1) us += next_launch_us + 2.0 * static_cast<double>(partial_bytes(query, c)) / l2_bytes_per_us(machine);
+  return us;
+}
+
+}  // namespace
+
+double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  const Machine machine = machine_of(query);
+  const Sizes size = sizes_of(query, config);
+  const double blocks = std::ceil(size.m / tile_rows(config)) * std::ceil(size.n / tile_columns(config)) * config.k_split * size.batch;
+  const double resident = machine.multiprocessors * config.min_blocks;
+  const double waves = std::max(1.0, std::ceil(blocks / resident));
+  const double steps = static_cast<double>(slice_blocks(query, config));
+  const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
+  const double work = waves * steps * std::max(together * block_cycles(size, config), latency_cycles(config));
+  constexpr double start_us = 1.0;  // the first copies, and the last stores
+  return launch_us + start_us + std::max(work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
+         other_launches_us(query, size, config, machine);
+}
+
+}  // namespace vostok::ops::unpack_mma

@@ -1,0 +1,147 @@
+// The rules of unpack_mma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
+// problem or the device knows, and they leave out what cannot be fast.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/checked.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/split_dense.hpp"
+#include "ops/spmm/unpack_mma.hpp"
+#include "ops/topology/packed_strips.hpp"
+
+namespace vostok::ops::unpack_mma {
+
+namespace {
+
+struct Case {
+  const SpmmQuery& query;
+  UnpackMmaTraits traits;
+  const UnpackMmaConfig& config;
+};
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const Case&);
+};
+
+bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+
+/// Limits of every GPU since sm_80 stand in where a query names no device.
+int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 99 * 1024; }
+int shared_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : 100 * 1024; }
+int threads_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1536; }
+
+/// Registers that min_blocks leaves a thread.
+int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)) / 8 * 8; }
+
+/// Registers that sums and fragments take at least; addresses and counters need some more.
+int registers_needed(const Case& c) {
+  const int sums = c.config.warp_strips * c.config.warp_columns / 2 * (c.config.promotion_blocks > 0 ? 2 : 1);
+  const int fragments = terms(c.config) * (4 * c.config.warp_strips + (c.config.warp_columns >= 16 ? 4 : 2));
+  const int rows = packed_scales_rows(c.config.mode) ? 4 * c.config.warp_strips : 0;
+  constexpr int addresses = 44;
+  return sums + fragments + 2 * c.config.warp_strips + rows + addresses;
+}
+
+/// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
+int line_chunks(const Case& c) {
+  if (c.config.prepare_dense) return 1;
+  return (c.traits.dense_layout == Layout::column_major ? packed_strip_columns : tile_columns(c.config)) * size_of(c.traits.element) / 16;
+}
+
+bool serves(PackedMode mode, const Spmm& problem) {
+  if (problem.element == Dtype::f16) return mode == PackedMode::f16x1;
+  if (problem.element == Dtype::bf16) return mode == PackedMode::bf16x1;
+  return mode == PackedMode::f16x3 || (mode == PackedMode::bf16x3 && problem.math == Math::tf32);
+}
+
+/// k blocks whose sums a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike
+/// where all elements are.
+constexpr std::int64_t most_accurate_blocks = 64;
+
+/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+constexpr std::array rules = {
+    Rule{"a block has a power of two of 1 to 32 warps",
+         [](const Case& c) {
+           return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) || threads(c.config) > 1024;
+         }},
+    Rule{"a tile has 1, 2, 4, 8 or 16 strips",
+         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple; }},
+    Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
+         [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
+    Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
+         [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
+    Rule{"only f32 is prepared", [](const Case& c) { return c.config.prepare_dense && terms(c.config) != 2; }},
+    Rule{"stages is 2 to 8, and at least 3 where blocks split B",
+         [](const Case& c) { return c.config.stages < (splits_dense(c.config) ? 3 : 2) || c.config.stages > 8; }},
+    Rule{"strip_pairs is a multiple of 4 up to 512",
+         [](const Case& c) { return c.config.strip_pairs < 4 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
+    Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
+         [](const Case& c) {
+           return c.config.promotion_blocks < 0 || c.config.promotion_blocks > 1024 ||
+                  (packed_scales_rows(c.config.mode) && c.config.promotion_blocks != 1);
+         }},
+    Rule{"raster_rows, k_split and min_blocks are 1 or more",
+         [](const Case& c) {
+           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
+                  c.config.min_blocks < 1 || c.config.min_blocks > 32;
+         }},
+    Rule{"a line of B has more chunks than a block has threads", [](const Case& c) { return line_chunks(c) > threads(c.config); }},
+    Rule{"k has fewer blocks of 64 than k_split has slices",
+         [](const Case& c) { return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= k_blocks(c.query); }},
+    Rule{"sums of more than 4096 k in one slice would round past what math = accurate allows",
+         [](const Case& c) {
+           return c.config.mode == PackedMode::f16x3 && c.query.problem.math == Math::accurate &&
+                  slice_blocks(c.query, c.config) > most_accurate_blocks;
+         }},
+    Rule{"the grid's x holds fewer tiles than there are",
+         [](const Case& c) {
+           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
+                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, tile_columns(c.config)));
+         }},
+    Rule{"the grid's y and z hold fewer slices than the batch has",
+         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    Rule{"the stages do not fit the device's shared memory",
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c) ||
+                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + 1024) > shared_of_multiprocessor(c);
+         }},
+    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > threads_of_multiprocessor(c); }},
+    Rule{"sums and fragments do not fit the registers that min_blocks leaves", [](const Case& c) { return registers_needed(c) > register_limit(c); }},
+    Rule{"half of the tile's columns or more would lie past the last one",
+         [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
+    Rule{"half of the tile's strips or more would lie past the last row",
+         [](const Case& c) { return tile_rows(c.config) > packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+    Rule{"B cannot be cut into tiles: they are too many",
+         [](const Case& c) { return c.config.prepare_dense && split_dense_declined(c.query, {}).has_value(); }},
+    Rule{"the sums of slices would take more than 512 MiB",
+         [](const Case& c) { return c.config.k_split > 1 && partial_bytes(c.query, c.config) > std::int64_t{512} << 20; }},
+};
+
+}  // namespace
+
+std::optional<std::string> declines(const SpmmQuery& query) {
+  constexpr std::int64_t most_accurate_k = 65536;
+  const Spmm& problem = query.problem;
+  const TopologyStatistics& s = query.statistics;
+  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
+  if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
+    return "math = accurate allows tensor cores up to K = 65536";
+  if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
+    return "row and column numbers have 32 bits";
+  if (auto reason = packed_strips_declined(s)) return reason;
+  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  const Case c{query, traits(query), config};
+  for (const Rule& rule : rules)
+    if (rule.breaks(c)) return rule.reason;
+  return std::nullopt;
+}
+
+}  // namespace vostok::ops::unpack_mma

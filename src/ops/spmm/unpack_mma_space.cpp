@@ -1,0 +1,212 @@
+// The space of unpack_mma as tables. Narrow n is bound by unpacking, which one warp does once for all its columns: there, warps
+// lie along the rows. Wide n is bound by the multiplications: warps lie along both, and unpack the same strips several times.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/unpack_mma.hpp"
+
+namespace vostok::ops::unpack_mma {
+
+namespace {
+
+/// Warps of a block and what each has.
+struct Shape {
+  int row_warps;
+  int column_warps;
+  int warp_strips;
+  int warp_columns;
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// For n of at most 32: warp_columns is n rounded up.
+constexpr std::array narrow_shapes = {Shape{8, 1, 2, 0}, Shape{4, 1, 2, 0}, Shape{8, 1, 1, 0},
+                                      Shape{4, 1, 4, 0}, Shape{4, 1, 1, 0}, Shape{2, 1, 1, 0}};
+
+constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64}, Shape{4, 2, 2, 64}, Shape{4, 2, 2, 32}, Shape{4, 1, 1, 64},
+                                    Shape{2, 2, 2, 32}, Shape{4, 1, 1, 32}, Shape{2, 1, 1, 32}, Shape{2, 4, 4, 32}};
+
+constexpr std::array stage_counts = {4, 3, 6, 2};
+
+/// How far k is cut: relative to the number of slices that fills the device once.
+constexpr std::array split_steps = {0, 1, -1, 2};
+
+PackedMode first_mode(const SpmmQuery& query) {
+  if (query.problem.element == Dtype::f16) return PackedMode::f16x1;
+  if (query.problem.element == Dtype::bf16) return PackedMode::bf16x1;
+  return query.problem.math == Math::tf32 ? PackedMode::bf16x3 : PackedMode::f16x3;
+}
+
+/// The modes that may serve, the likely best first.
+std::vector<PackedMode> modes(const SpmmQuery& query) {
+  if (first_mode(query) == PackedMode::bf16x3) return {PackedMode::bf16x3, PackedMode::f16x3};
+  return {first_mode(query)};
+}
+
+/// C that does not stay in L2 anyway is streamed past it.
+bool streams_output(const SpmmQuery& query) {
+  constexpr std::int64_t usual_l2_bytes = 32 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+}
+
+/// How B's elements reach the tensor cores.
+struct Terms {
+  PackedMode mode;
+  bool prepare_dense;
+};
+
+/// Those that may serve, the likely best first.
+std::vector<Terms> all_terms(const SpmmQuery& query) {
+  std::vector<Terms> list;
+  for (const PackedMode mode : modes(query)) {
+    list.push_back({mode, false});
+    if (packed_pair_words(mode) == 2) list.push_back({mode, true});
+  }
+  return list;
+}
+
+/// What every config of this query and these terms has in common.
+UnpackMmaConfig common(const SpmmQuery& query, const Terms& terms) {
+  return {.mode = terms.mode,
+          .strip_pairs = usual_strip_pairs(query),
+          .promotion_blocks = packed_pair_words(terms.mode) == 2 ? 1 : 4,
+          .prepare_dense = terms.prepare_dense,
+          .stream_output = streams_output(query)};
+}
+
+/// Columns for a narrow n: the power of two that holds it, at least an octet.
+int narrow_columns(const SpmmQuery& query) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 8, 32))));
+}
+
+std::vector<Shape> shapes_for(const SpmmQuery& query) {
+  std::vector<Shape> list;
+  if (query.n.most > 32) list.assign(wide_shapes.begin(), wide_shapes.end());
+  else
+    for (Shape shape : narrow_shapes) {
+      shape.warp_columns = narrow_columns(query);
+      list.push_back(shape);
+    }
+  return list;
+}
+
+UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
+  config.row_warps = shape.row_warps;
+  config.column_warps = shape.column_warps;
+  config.warp_strips = shape.warp_strips;
+  config.warp_columns = shape.warp_columns;
+  return config;
+}
+
+/// As many blocks per multiprocessor as shared memory holds and registers allow.
+UnpackMmaConfig with_stages(const SpmmQuery& query, UnpackMmaConfig config, int stages) {
+  config.stages = std::max(stages, splits_dense(config) ? 3 : 2);
+  config.min_blocks = 1;
+  for (int blocks = 8; blocks > 1; --blocks) {
+    config.min_blocks = blocks;
+    if (!forbidden(query, config)) return config;
+  }
+  config.min_blocks = 1;
+  return config;
+}
+
+std::int64_t tiles(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) * query.problem.batch;
+}
+
+/// Slices that fill the device once; where sums must stay exact, at least as many as that takes.
+int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  constexpr std::int64_t least_slice_blocks = 4;
+  constexpr std::int64_t most_accurate_blocks = 64;
+  const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
+  std::int64_t split = 1;
+  while (split < 64 && tiles(query, config) * split * 2 <= room && k_blocks(query) >= 2 * split * least_slice_blocks) split *= 2;
+  if (config.mode == PackedMode::f16x3 && query.problem.math == Math::accurate)
+    split = std::max(split, ceil_div(k_blocks(query), most_accurate_blocks));
+  return static_cast<int>(split);
+}
+
+/// `step`: twice as many slices, or half as many, for each.
+UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int step) {
+  const int split = filling_split(query, config);
+  config.k_split = step >= 0 ? split << step : std::max(1, split >> -step);
+  return config;
+}
+
+UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shape& shape, int stages, int split_step) {
+  return with_split(query, with_stages(query, with_shape(common(query, terms), shape), stages), split_step);
+}
+
+void add_new(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+/// A config, and what may be better of its kind: room for the densest strips, and sums that stay in the tensor cores.
+void add_variants(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
+  add_new(list, config);
+  UnpackMmaConfig roomy = config;
+  roomy.strip_pairs = packed_most_pairs;
+  add_new(list, roomy);
+  if (terms(config) == 2) return;
+  UnpackMmaConfig kept = config;
+  kept.promotion_blocks = 0;
+  add_new(list, kept);
+}
+
+}  // namespace
+
+int usual_strip_pairs(const SpmmQuery& query) {
+  const TopologyStatistics& s = query.statistics;
+  const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
+  const double share = 1 - (1 - density) * (1 - density);
+  const double pairs = packed_most_pairs * share;
+  // A tile has a few strips or more: rows vary together with their strip, pairs on their own.
+  const double room = pairs * (1 + 0.5 * s.row_variation) + 3 * std::sqrt(pairs) + 8;
+  constexpr double step = 16;
+  return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
+}
+
+UnpackMmaConfig default_config(const SpmmQuery& query) {
+  UnpackMmaConfig best = config_of(query, all_terms(query).front(), shapes_for(query).back(), 2, 0);
+  double least_us = HUGE_VAL;
+  for (const Terms& terms : all_terms(query)) {
+    if (terms.mode != first_mode(query)) continue;
+    for (const Shape& shape : shapes_for(query))
+      for (const int stages : stage_counts)
+        for (const int split_step : split_steps) {
+          const UnpackMmaConfig config = config_of(query, terms, shape, stages, split_step);
+          if (forbidden(query, config)) continue;
+          const double us = predict_us(query, config);
+          if (us >= least_us) continue;
+          least_us = us;
+          best = config;
+        }
+  }
+  return best;
+}
+
+std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {
+  std::vector<UnpackMmaConfig> list = {default_config(query)};
+  for (const Terms& terms : all_terms(query))
+    for (const Shape& shape : shapes_for(query))
+      for (const int stages : stage_counts)
+        for (const int split_step : split_steps) add_variants(list, config_of(query, terms, shape, stages, split_step));
+  return list;
+}
+
+std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) {
+  std::vector<UnpackMmaConfig> list = {default_config(query)};
+  for (const Terms& terms : all_terms(query))
+    for (const Shape& shape : shapes_for(query))
+      for (const int split_step : {0, 1}) add_new(list, config_of(query, terms, shape, stage_counts.front(), split_step));
+  return list;
+}
+
+}  // namespace vostok::ops::unpack_mma
