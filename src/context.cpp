@@ -9,6 +9,7 @@
 #include "context_state.hpp"
 #include "device/device.hpp"
 #include "plan/make_plan.hpp"
+#include "plan/packed_file.hpp"
 
 namespace vostok {
 
@@ -85,6 +86,16 @@ template SoftmaxPlan Context::plan(const Softmax&, const Topology&, const PlanOp
 template SoftmaxBackwardPlan Context::plan(const SoftmaxBackward&, const Topology&, const PlanOptions&) const;
 template AttentionPlan Context::plan(const SparseAttention&, const Topology&, const PlanOptions&) const;
 template AttentionBackwardPlan Context::plan(const SparseAttentionBackward&, const Topology&, const PlanOptions&) const;
+
+PackedValues Context::load_packed(const Topology& topology, std::span<const std::byte> bytes) const {
+  state_->planner->require_usable(topology, nullptr, "load packed values");
+  return plan::load_packed(topology, bytes, "memory");
+}
+
+PackedValues Context::load_packed(const Topology& topology, const std::filesystem::path& path) const {
+  state_->planner->require_usable(topology, nullptr, "load packed values");
+  return plan::load_packed(topology, plan::read_file(path), path.string());
+}
 
 const DeviceInfo& Context::device() const { return state_->session->device().info(); }
 

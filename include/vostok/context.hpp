@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <vostok/error.hpp>
+#include <vostok/packed.hpp>
 #include <vostok/plan.hpp>
 #include <vostok/problem.hpp>
 #include <vostok/topology.hpp>
@@ -114,6 +116,12 @@ class Context {
   template <class Problem>
     requires(!Problem::masked)
   Plan<Problem> plan(const Problem& problem, const PlanOptions& options = {}) const;
+
+  /// Packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the same structure.
+  /// Errors: io_failure (not such a file, of a newer version, cut short, damaged), format_mismatch (another structure), wrong_device,
+  /// invalid_argument, unsupported, out_of_memory.
+  PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes) const;
+  PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) const;
 
   const DeviceInfo& device() const;
   Counters counters() const;

@@ -1,8 +1,15 @@
 // Values of a sparse matrix, packed once for many products.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <vostok/topology.hpp>
 
 namespace vostok {
 
@@ -16,6 +23,15 @@ class PackedValues {
   PackedValues(std::shared_ptr<const PackedState> state, const void* memory) : state_(std::move(state)), memory_(memory) {}
 
   explicit operator bool() const { return state_ != nullptr; }
+  /// "strip16x64/pair/f16x3"; strips of A^T "strip16x64/pair/f16x3/transposed"; values as CSR has them "csr/f32".
+  std::string format() const;
+  std::int64_t bytes() const;  ///< of device memory
+  const Topology& topology() const;
+
+  /// Everything that Context::load_packed needs to have them again without the values they were made of. Waits for the device.
+  std::vector<std::byte> save() const;
+  /// The same, into a file that is there whole or not at all. Errors: io_failure.
+  void save(const std::filesystem::path& path) const;
 
   const std::shared_ptr<const PackedState>& state() const { return state_; }  ///< for the library
   const void* memory() const { return memory_; }                              ///< for the library: in device memory

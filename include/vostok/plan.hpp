@@ -114,6 +114,20 @@ class Plan : public AnyPlan {
   Plan rebind(const Topology& topology) const
     requires Problem::masked;
 
+  /// Packs values (as `.values` of execute: [nonzeros] or [batch, nonzeros], in CSR order of A) for `.packed` of this plan and of every other
+  /// that reads the same format of the same topology. Reads them behind the work queued so far on `stream` (nullptr: they must be
+  /// complete); ready for any stream on return. For plans whose value_lifetime is persistent. Errors: invalid_argument, misaligned_pointer,
+  /// capture_active, out_of_memory.
+  PackedValues pack(Stream stream, const void* values) const
+    requires requires(const Problem& problem) { problem.value_lifetime; };
+  /// Bytes of device memory that pack() takes; 0 where values are passed at every call.
+  std::int64_t packed_bytes() const
+    requires requires(const Problem& problem) { problem.value_lifetime; };
+  /// What pack() makes, as PackedValues::format; empty where values are passed at every call. Where a plan serves several n, its choices
+  /// read one format: that of the choice for the largest n, unless no family reads it for some other n.
+  std::string packed_format() const
+    requires requires(const Problem& problem) { problem.value_lifetime; };
+
   /// Bytes that a forward pass leaves in `.saved` for its backward pass.
   std::int64_t saved_bytes() const
     requires requires(const Problem& problem) { problem.saved; } || requires(const Problem& problem) { problem.forward.saved; };

@@ -61,7 +61,7 @@ struct Spmm {
   Math math = Math::accurate;
   bool deterministic = true;  ///< same plan, inputs and device: the same bits
   NonFinite nonfinite = NonFinite::dense;
-  ValueLifetime value_lifetime = ValueLifetime::per_call;
+  ValueLifetime value_lifetime = ValueLifetime::per_call;  ///< persistent: values are packed once (Plan::pack) and passed as `.packed`
   Epilogue epilogue = {};
 
   friend bool operator==(const Spmm&, const Spmm&) = default;

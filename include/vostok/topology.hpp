@@ -67,6 +67,10 @@ class Topology {
   std::int64_t nonzeros() const { return statistics().nonzeros; }
   const TopologyStatistics& statistics() const;
   std::int64_t device_bytes() const;  ///< device memory held, derived forms included
+  /// Gives the CSR arrays and what was derived from them back, but for packed forms: where only plans that read packed values are
+  /// executed. Further plans, packing and loading go on with the packed forms that are there; whatever needs CSR is refused as
+  /// invalid_argument. Errors: invalid_argument where a plan that reads CSR is alive, or there is no packed form yet.
+  void release_source() const;
 
   const std::shared_ptr<TopologyState>& state() const { return state_; }  ///< for the library
 

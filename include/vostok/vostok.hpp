@@ -4,6 +4,7 @@
 #include <vostok/context.hpp>
 #include <vostok/enums.hpp>
 #include <vostok/error.hpp>
+#include <vostok/packed.hpp>
 #include <vostok/plan.hpp>
 #include <vostok/problem.hpp>
 #include <vostok/tools.hpp>

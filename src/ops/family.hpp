@@ -42,7 +42,8 @@ struct Query {
   TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T where the problem transposes A. Empty where there is none
   SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
   IndexType index = IndexType::i32;    ///< never automatic
-  const device::Device* device = nullptr;  ///< null: limits that every GPU since sm_75 has
+  const device::Device* device = nullptr;         ///< null: limits that every GPU since sm_75 has
+  std::optional<std::string> packed_format = {};  ///< only configs that answer this to Family::packed_format: what a plan of several n shares
 };
 
 using vostok::Strip;

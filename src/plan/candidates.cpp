@@ -8,8 +8,17 @@
 
 namespace vostok::plan {
 
+namespace {
+
+std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
+
+}  // namespace
+
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
   if (auto reason = family.forbidden(query, config)) return reason;
+  if (query.packed_format && family.packed_format(query, config) != *query.packed_format)
+    return fmt::format("reads values as {}, and the plan's other choices as {}", format_words(family.packed_format(query, config)),
+                       format_words(*query.packed_format));
   const std::int64_t bytes = family.workspace_bytes(query, config);
   if (bytes > max_workspace_bytes)
     return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes, max_workspace_bytes);

@@ -11,7 +11,8 @@
 
 namespace vostok::plan {
 
-/// Why a config is no candidate: the family's rules, or more workspace than the options allow. Nothing where it is one.
+/// Why a config is no candidate: the family's rules, another format than the query asks for, or more workspace than the options allow. Nothing
+/// where it is one.
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
 
 /// What effort quick races: the families' short lists, each with its default, as far as the rules admit them.

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "plan/features.hpp"
+#include "plan/packed.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
 
@@ -36,6 +37,11 @@ inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment
 ///   static std::unique_ptr<tune::Case> make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed);
 ///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
 ///   static std::array<Operand, N> operands(const PlanStateOf<Problem>&, const Arguments&);
+/// and, where values may be packed once,
+///   static std::optional<TaskPacking> packing(const Problem&, const Topology&, const std::shared_ptr<const ops::Query>&);  nothing where they are
+///   not static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed static void
+///   take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings static PackedValues pack(const
+///   PlanStateOf<Problem>&, Stream, const void* values);
 template <class Problem>
 struct Operation;
 
@@ -60,6 +66,10 @@ void require_operands(const char* object, const std::array<Operand, Count>& oper
       fail_misaligned(object, operand);
   }
 }
+
+/// Whether an operation's values may be packed once.
+template <class Problem>
+inline constexpr bool packs_values = requires(const Problem& problem) { problem.value_lifetime; };
 
 /// A state without choices.
 template <class State, class Problem>
@@ -93,13 +103,17 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
   Op::validate(problem, topology ? topology.statistics() : TopologyStatistics{});
   const TopologyStatistics statistics = statistics_for(problem, topology);
   auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, options);
+  std::vector<Task> tasks;
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
     const auto query = Op::query(problem, statistics, n, &device);
     const auto make_case = [&, query] {
       return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, options.seed);
     };
-    add_choice(*state, planner.choose({.query = query, .topology = topology, .make_case = make_case}, options));
+    tasks.push_back({.query = query, .topology = topology, .make_case = make_case});
+    if constexpr (packs_values<Problem>) tasks.back().packing = Op::packing(problem, topology, query);
   }
+  for (Choice& choice : planner.choose_all(std::move(tasks), options)) add_choice(*state, std::move(choice));
+  if constexpr (packs_values<Problem>) Op::finish(*state);
   return state;
 }
 
@@ -127,6 +141,7 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));
   }
+  if constexpr (packs_values<Problem>) Op::finish(*state);
   return state;
 }
 
@@ -137,6 +152,7 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   typename Problem::Arguments call = arguments;
   const std::int64_t n = Op::size_of_call(state, call);
   if (state.choices.empty()) return;
+  if constexpr (packs_values<Problem>) Op::take_packed(state, stream, call);
   require_operands(Op::object, Op::operands(state, call));
   const Choice& choice = state.choice_for(n);
   require_workspace(Op::object, call.workspace, choice.workspace_bytes);
@@ -176,6 +192,30 @@ std::int64_t Plan<Problem>::saved_bytes() const
 {
   using Op = plan::Operation<Problem>;
   return plan::state_of<typename Op::Composed>(*this, "use", Op::object).saved_bytes;
+}
+
+template <class Problem>
+PackedValues Plan<Problem>::pack(Stream stream, const void* values) const
+  requires requires(const Problem& problem) { problem.value_lifetime; }
+{
+  using Op = plan::Operation<Problem>;
+  return Op::pack(plan::state_of<plan::PlanStateOf<Problem>>(*this, "pack values for", Op::object), stream, values);
+}
+
+template <class Problem>
+std::int64_t Plan<Problem>::packed_bytes() const
+  requires requires(const Problem& problem) { problem.value_lifetime; }
+{
+  const PlanState& state = plan::state_of(*this, "use", plan::Operation<Problem>::object);
+  return state.packed ? plan::packed_bytes(state.topology, *state.packed) : 0;
+}
+
+template <class Problem>
+std::string Plan<Problem>::packed_format() const
+  requires requires(const Problem& problem) { problem.value_lifetime; }
+{
+  const PlanState& state = plan::state_of(*this, "use", plan::Operation<Problem>::object);
+  return state.packed ? state.packed->format() : std::string();
 }
 
 template <class Problem>

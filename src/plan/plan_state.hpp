@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <vostok/plan.hpp>
 
 #include "plan/decision.hpp"
+#include "plan/packed_state.hpp"
 #include "plan/topology_state.hpp"
 
 namespace vostok {
@@ -23,6 +25,7 @@ struct Choice {
   std::shared_ptr<const Decision> decision;
   std::vector<ops::Launch> launches;
   std::int64_t workspace_bytes = 0;
+  std::shared_ptr<const void> source = {};  ///< keeps the topology's CSR arrays, where the launches read them
 };
 
 }  // namespace plan
@@ -46,10 +49,11 @@ struct PlanState {
 
   std::shared_ptr<const plan::Planner> planner;
   std::shared_ptr<plan::Session> session;
-  Topology topology;                  ///< empty for operations without one
-  PlanOptions options;                ///< as the user gave them: rebind plans anew with these
-  std::vector<plan::Choice> choices;  ///< by ascending n.most; empty: nothing to compute
-  std::int64_t workspace_bytes = 0;   ///< the largest of the choices'
+  Topology topology;                            ///< empty for operations without one
+  PlanOptions options;                          ///< as the user gave them: rebind plans anew with these
+  std::vector<plan::Choice> choices;            ///< by ascending n.most; empty: nothing to compute
+  std::int64_t workspace_bytes = 0;             ///< the largest of the choices'
+  std::optional<plan::PackedKind> packed = {};  ///< what `.packed` of execute must be; nothing where values are passed as they are
 };
 
 namespace plan {

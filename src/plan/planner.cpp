@@ -1,5 +1,6 @@
 #include "plan/planner.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -44,13 +45,52 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   const ops::Family& family = *decision->family;
   Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
   const FieldMap& config = choice.decision->config;
-  choice.launches = family.launches(*choice.query, config, pointers_of(topology, family.needs(*choice.query, config)));
+  const ops::TopologyNeeds needs = family.needs(*choice.query, config);
+  if (topology && !needs.packed_strips) choice.source = topology.state()->hold_source();
+  choice.launches = family.launches(*choice.query, config, pointers_of(topology, needs));
   for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
   choice.workspace_bytes = round_up(family.workspace_bytes(*choice.query, config), workspace_alignment_bytes);
   return choice;
 }
 
 Choice Planner::choose(const Task& task, const PlanOptions& options) const { return make_choice(task.query, decide(task, options), task.topology); }
+
+std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptions& options) const {
+  std::vector<std::shared_ptr<const Decision>> decisions;
+  if (tasks.size() > 1 && tasks.front().packing) decisions = decide_alike(tasks, options);
+  else
+    for (const Task& task : tasks) decisions.push_back(decide(task, options));
+  std::vector<Choice> choices;
+  for (std::size_t i = 0; i < tasks.size(); ++i) choices.push_back(make_choice(tasks[i].query, std::move(decisions[i]), tasks[i].topology));
+  return choices;
+}
+
+std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const {
+  std::vector<std::shared_ptr<const Decision>> decisions;
+  std::vector<std::string> own;      // the format that each would read
+  std::vector<std::string> formats;  // in the order in which they are tried
+  for (const Task& task : tasks) {
+    decisions.push_back(decide(task, options));
+    own.push_back(decisions.back()->family->packed_format(*task.query, decisions.back()->config));
+  }
+  for (auto format = own.rbegin(); format != own.rend(); ++format)
+    if (std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
+  formats.emplace_back();  // CSR
+  const auto serves_all = [&](const std::string& format) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      std::string declined;
+      if (own[i] != format && cheapest(*tasks[i].packing->restricted(format), declined).family == nullptr) return false;
+    }
+    return true;
+  };
+  const auto shared = std::find_if(formats.begin(), formats.end() - 1, serves_all);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (own[i] == *shared) continue;
+    tasks[i].query = tasks[i].packing->restricted(*shared);
+    decisions[i] = decide(tasks[i], options);
+  }
+  return decisions;
+}
 
 std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
   const ops::Family& family = *old.decision->family;
@@ -135,9 +175,17 @@ std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<E
 }
 
 Decision Planner::heuristic(const ops::Query& query, std::string note) const {
-  Decision best{.note = std::move(note)};
-  double best_us = std::numeric_limits<double>::infinity();
   std::string declined;
+  Decision best = cheapest(query, declined);
+  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, declined);
+  best.note = std::move(note);
+  return with_kernels(query, std::move(best));
+}
+
+/// Without kernels; no family where none serves the query, and then why.
+Decision Planner::cheapest(const ops::Query& query, std::string& declined) const {
+  Decision best;
+  double best_us = std::numeric_limits<double>::infinity();
   for (const auto& family : ops::families(query.operation)) {
     if (auto reason = family->declines(query)) {
       declined += fmt::format(" {}: {}.", family->name(), *reason);
@@ -145,8 +193,8 @@ Decision Planner::heuristic(const ops::Query& query, std::string note) const {
     }
     auto config = usable_config(*family, query, session_->max_workspace_bytes());
     if (!config) {
-      declined += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}.", family->name(),
-                              session_->max_workspace_bytes());
+      declined += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(),
+                              session_->max_workspace_bytes(), query.packed_format ? ", or reads another packed format" : "");
       continue;
     }
     const double predicted_us = family->predict_us(query, *config);
@@ -155,8 +203,7 @@ Decision Planner::heuristic(const ops::Query& query, std::string note) const {
     best.config = *std::move(config);
     best_us = predicted_us;
   }
-  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, declined);
-  return with_kernels(query, std::move(best));
+  return best;
 }
 
 }  // namespace vostok::plan

@@ -13,11 +13,20 @@
 
 namespace vostok::plan {
 
+/// What the planner needs of an operation whose values are packed once.
+struct TaskPacking {
+  /// The query for configs that read this format only.
+  std::function<std::shared_ptr<const ops::Query>(const std::string& format)> restricted;
+  /// Values that are laid out as the query says, in a format.
+  std::function<PackedValues(const std::string& format, const void* values)> pack;
+};
+
 /// One query to plan, and what of its operation the planner needs for that.
 struct Task {
   std::shared_ptr<const ops::Query> query;
   Topology topology;                                       ///< empty for operations without one
   std::function<std::unique_ptr<tune::Case>()> make_case;  ///< operands of the query's sizes, for the tuner
+  std::optional<TaskPacking> packing = {};                 ///< nothing where values are passed at every call
 };
 
 class Planner : public std::enable_shared_from_this<Planner> {
@@ -31,6 +40,9 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, out_of_memory.
   Choice choose(const Task& task, const PlanOptions& options) const;
+  /// The same for every task of one plan. Where values are packed once, all choices read one format: that of the last task's choice, else that
+  /// of one before it, else CSR, the first in which every task can be served. Tasks whose own choice reads another are decided again.
+  std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
 
   /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
@@ -40,10 +52,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
  private:
   Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
   std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;
+  std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
   Decision heuristic(const ops::Query& query, std::string note) const;
+  Decision cheapest(const ops::Query& query, std::string& declined) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const ops::Query& query, Decision decision) const;
 

@@ -37,10 +37,20 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
     compiled.spill_bytes += kernels[i]->spill_bytes;
     compiled.shared_bytes = std::max(compiled.shared_bytes, (*launches)[i].shared_bytes());
   }
-  compiled.enqueue = [this, launches](Stream stream) {
-    for (const ops::Launch& launch : *launches) launch.enqueue(session_.device(), stream, case_->arguments());
+  const PackedValues packed = task_.packing ? packed_values(family.packed_format(query, candidate.config)) : PackedValues();
+  compiled.enqueue = [this, launches, packed](Stream stream) {
+    if (packed) case_->set_packed(packed);
+    const void* const arguments = case_->launch_arguments();
+    for (const ops::Launch& launch : *launches) launch.enqueue(session_.device(), stream, arguments);
   };
   return compiled;
+}
+
+PackedValues RaceSubject::packed_values(const std::string& format) {
+  const std::lock_guard lock(mutex_);
+  PackedValues& packed = packed_[format];
+  if (!packed) packed = task_.packing->pack(format, case_->values());
+  return packed;
 }
 
 std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const {

@@ -47,12 +47,79 @@ struct Operation<Spmm> {
     const Epilogue& epilogue = problem.epilogue;
     const int in = declared(problem.alignment_bytes, problem.element);
     const int out = declared(problem.alignment_bytes, problem.output.value_or(problem.element));
-    return {{{"values", arguments.values, multiplies, in},
+    return {{{"values", arguments.values, multiplies && !state.packed, in},
              {"dense", arguments.dense, multiplies, in},
              {"output", arguments.output, true, out},
              {"bias", arguments.bias, epilogue.bias != Bias::none, declared(problem.alignment_bytes, Dtype::f32)},
              {"residual", arguments.residual, epilogue.residual, out},
              {"device_scale", arguments.device_scale, epilogue.scale == Scale::device, size_of(Dtype::f32)}}};
+  }
+
+  static std::optional<TaskPacking> packing(const Spmm& problem, const Topology& topology, const std::shared_ptr<const ops::Query>& query) {
+    if (problem.value_lifetime != ValueLifetime::persistent) return std::nullopt;
+    const auto& spmm = static_cast<const ops::SpmmQuery&>(*query);
+    const auto restricted = [query](const std::string& format) {
+      auto narrower = std::make_shared<ops::SpmmQuery>(static_cast<const ops::SpmmQuery&>(*query));
+      const std::string key = fmt::format(" packed_format={}", format);
+      narrower->packed_format = format;
+      narrower->exact += key;
+      narrower->identity += key;
+      return narrower;
+    };
+    const auto pack = [query, &spmm, topology](const std::string& format, const void* values) {
+      return plan::pack(topology, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()},
+                        nullptr);
+    };
+    return TaskPacking{.restricted = restricted, .pack = pack};
+  }
+
+  static void finish(State& state) {
+    const Spmm& problem = state.problem;
+    if (problem.value_lifetime != ValueLifetime::persistent) return;
+    const Choice* choice = state.main_choice();
+    // All choices read one format. Without any, whatever is packed is not read.
+    if (choice == nullptr) state.packed = PackedKind{.element = problem.element};
+    else
+      state.packed = packed_kind(static_cast<const ops::SpmmQuery&>(*choice->query),
+                                 choice->decision->family->packed_format(*choice->query, choice->decision->config));
+    prepare_packing(*state.session, *state.packed, problem.element);
+  }
+
+  static void take_packed(const State& state, Stream stream, SpmmArguments& call) {
+    const PackedState* const packed = call.packed.state();
+    if (!state.packed) {
+      if (packed != nullptr) fail_lifetime("packed", "values");
+      return;
+    }
+    if (call.values != nullptr) fail_lifetime("values", "packed");
+    if (packed == nullptr) fail_missing(object, "packed");
+    if (packed->topology.state() != state.topology.state() || packed->kind != *state.packed) fail_packed(state, *packed);
+    packed->note_use(stream);
+    call.values = packed->memory();  // of families that read CSR values
+  }
+
+  static PackedValues pack(const State& state, Stream stream, const void* values) {
+    const Spmm& problem = state.problem;
+    state.session->require_no_capture(stream, "pack values");
+    if (!state.packed) fail(ErrorCode::invalid_argument, "cannot pack values: the plan's value_lifetime is per_call; plan with persistent");
+    const Operand operand{"values", values, state.topology.nonzeros() > 0, declared(problem.alignment_bytes, problem.element)};
+    require_operands(object, std::array{operand});
+    return plan::pack(
+        state.topology, *state.packed,
+        {.values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()},
+        stream);
+  }
+
+ private:
+  [[noreturn]] static void fail_lifetime(const char* given, const char* wanted) {
+    fail(ErrorCode::invalid_argument, "cannot execute SpMM: .{} is given, and a plan of this value_lifetime takes .{}", given, wanted);
+  }
+
+  [[noreturn]] static void fail_packed(const State& state, const PackedState& packed) {
+    if (packed.kind == *state.packed)
+      fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed belongs to another topology; pack the values with this plan");
+    fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed has {} set(s) of {}, and the plan reads {} of {}", packed.kind.sets,
+         packed.kind.format(), state.packed->sets, state.packed->format());
   }
 };
 

@@ -132,9 +132,14 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
 }
 
 template <class Self, class Visit>
-void TopologyForms::visit_memory(Self& self, Visit&& visit) {
+void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
+}
+
+template <class Self, class Visit>
+void TopologyForms::visit_memory(Self& self, Visit&& visit) {
+  visit_source(self, visit);
   auto& packed = self.packed;
   for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
 }
@@ -147,6 +152,12 @@ std::int64_t TopologyForms::bytes() const {
 
 void TopologyForms::release(Session& session, const StreamSet& used) noexcept {
   visit_memory(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
+}
+
+void TopologyForms::release_source(Session& session, const StreamSet& used) noexcept {
+  visit_source(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
+  strip_tables.clear();
+  host_offsets = {};
 }
 
 }  // namespace vostok::plan

@@ -64,8 +64,12 @@ struct TopologyForms {
   std::int64_t bytes() const;
   /// Gives all memory back, behind the work that `used` recorded.
   void release(Session& session, const StreamSet& used) noexcept;
+  /// The same of all but packed strips.
+  void release_source(Session& session, const StreamSet& used) noexcept;
 
  private:
+  template <class Self, class Visit>
+  static void visit_source(Self& self, Visit&& visit);
   template <class Self, class Visit>
   static void visit_memory(Self& self, Visit&& visit);
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/digest.hpp"
 #include "base/text.hpp"
 #include "ops/topology/primitives.hpp"
 #include "plan/index_arrays.hpp"
@@ -74,6 +75,15 @@ ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuri
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), position) - offsets.begin() - 1;
   sparse::validate_column(row, column, csr.cols, "topology");
   fail(ErrorCode::invalid_topology, "cannot use topology: its arrays changed while they were copied");
+}
+
+template <class T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+std::string digest_of_structure(const sparse::Csr& csr) {
+  return Digest().add(csr.rows).add(csr.cols).add(bytes_of(csr.row_offsets)).add(bytes_of(csr.column_indices)).hex();
 }
 
 }  // namespace
@@ -170,6 +180,7 @@ void TopologyState::require_narrow() const {
 void TopologyState::require_transposed_offsets() {
   require_narrow();
   if (transposed_.row_offsets) return;
+  require_source();
   const auto& [rows, cols, nonzeros] = std::tie(own_.statistics.rows, own_.statistics.cols, own_.statistics.nonzeros);
   const Measuring measuring(queue(), cols);
   ops::measure_columns(queue(), own_.arrays(), measuring.column_counts, measuring.measures);
@@ -194,19 +205,61 @@ void TopologyState::require_transpose() {
 const TopologyStatistics& TopologyState::statistics(bool transposed) {
   if (!transposed) return own_.statistics;
   const std::lock_guard lock(mutex_);
-  require_transposed_offsets();
+  if (!released_ || !transpose_measured_) require_transposed_offsets();
   return transposed_.statistics;
 }
 
 ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   const std::lock_guard lock(mutex_);
-  if (needs.transposed) require_transpose();
   plan::TopologyForms& forms = needs.transposed ? transposed_ : own_;
+  if (released_ && needs.packed_strips && forms.packed.made) return forms.pointers(needs);
+  require_source();
+  if (needs.transposed) require_transpose();
   forms.derive(queue(), needs, unsettled_);
-  // Waiting for the last form built is what makes all of them ready for every stream.
+  settle();
+  return forms.pointers(needs);
+}
+
+/// Waiting for the last form built is what makes all of them ready for every stream.
+void TopologyState::settle() {
   if (unsettled_) queue().device().synchronize(queue().stream());
   unsettled_ = false;
-  return forms.pointers(needs);
+}
+
+ops::CsrArrays TopologyState::arrays() const {
+  require_source();
+  return own_.arrays();
+}
+
+void TopologyState::require_source() const {
+  if (released_) fail(ErrorCode::invalid_argument, "cannot read the CSR arrays of a topology: release_source gave them back");
+}
+
+std::shared_ptr<const void> TopologyState::hold_source() const {
+  const std::lock_guard lock(mutex_);
+  require_source();
+  return source_;
+}
+
+void TopologyState::release_source() {
+  const std::lock_guard lock(mutex_);
+  if (released_) return;
+  if (const long readers = source_.use_count() - 1; readers > 0)
+    fail(ErrorCode::invalid_argument, "cannot release the source of a topology: {} choices of plans that are alive read it", readers);
+  if (!own_.packed.made && !transposed_.packed.made)
+    fail(ErrorCode::invalid_argument, "cannot release the source of a topology: no packed form was made of it");
+  if (digest_.empty()) digest_ = digest_of_structure(host_copy());
+  transpose_measured_ = static_cast<bool>(transposed_.row_offsets);
+  settle();
+  released_ = true;
+  own_.release_source(*session_, used_);
+  transposed_.release_source(*session_, used_);
+}
+
+std::string TopologyState::structure_digest() {
+  const std::lock_guard lock(mutex_);
+  if (digest_.empty()) digest_ = digest_of_structure(host_copy());
+  return digest_;
 }
 
 std::int64_t TopologyState::device_bytes() const {
@@ -216,7 +269,7 @@ std::int64_t TopologyState::device_bytes() const {
 
 sparse::Csr TopologyState::host_copy() const {
   device::Device& device = session_->device();
-  const ops::CsrArrays arrays = own_.arrays();
+  const ops::CsrArrays arrays = this->arrays();
   sparse::Csr csr;
   csr.rows = arrays.rows;
   csr.cols = arrays.cols;
@@ -232,6 +285,11 @@ sparse::Csr TopologyState::host_copy() const {
 const TopologyStatistics& Topology::statistics() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
   return std::as_const(*state_).statistics();
+}
+
+void Topology::release_source() const {
+  if (!state_) fail(ErrorCode::invalid_argument, "cannot release the source of a topology: the handle is empty");
+  state_->release_source();
 }
 
 std::int64_t Topology::device_bytes() const {

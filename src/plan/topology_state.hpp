@@ -1,9 +1,11 @@
 // A topology on a device: its structure, its transpose's, and the forms derived from both on demand.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include <vostok/topology.hpp>
 
@@ -33,8 +35,16 @@ struct TopologyState {
   /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
-  /// The structure itself, in the types that it is kept in.
-  ops::CsrArrays arrays() const { return own_.arrays(); }
+  /// The structure itself, in the types that it is kept in. Errors: invalid_argument where it was released.
+  ops::CsrArrays arrays() const;
+
+  /// Keeps the CSR arrays, and what was derived from them, as long as it lives. Errors: invalid_argument where they were released.
+  std::shared_ptr<const void> hold_source() const;
+  /// Gives all but packed forms back (Topology::release_source).
+  void release_source();
+
+  /// A digest of the structure, the same for every topology that has it. Waits for the device the first time.
+  std::string structure_digest();
 
   /// The structure on the host, read back from the device: for references, not for planning.
   sparse::Csr host_copy() const;
@@ -53,12 +63,18 @@ struct TopologyState {
   void require_narrow() const;
   void require_transposed_offsets();
   void require_transpose();
+  void require_source() const;
+  void settle();
 
   std::shared_ptr<plan::Session> session_;
   mutable std::mutex mutex_;  ///< guards what is derived: of own_ all but its two arrays and statistics, of transposed_ everything
   plan::TopologyForms own_;
   plan::TopologyForms transposed_;
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
+  bool transpose_measured_ = false;
+  std::string digest_;                                                   ///< empty: not yet known
+  std::shared_ptr<const char> source_ = std::make_shared<const char>();  ///< whoever reads the CSR arrays has a copy
+  std::atomic<bool> released_ = false;                                   ///< the CSR arrays are gone
   plan::StreamSet used_;
 };
 

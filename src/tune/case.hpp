@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include <vostok/packed.hpp>
 #include <vostok/topology.hpp>
 
 namespace vostok::tune {
@@ -19,10 +20,16 @@ struct Check {
 class Case {
  public:
   virtual ~Case() = default;
-  /// The operation's Arguments, for `execute` and for launches: its n is set.
+  /// The operation's Arguments for `execute`: its n is set.
   virtual const void* arguments() const = 0;
+  /// The same as `execute` hands them to launches.
+  virtual const void* launch_arguments() { return arguments(); }
   /// Puts a workspace into the arguments.
   virtual void set_workspace(void* workspace) = 0;
+  /// The sparse values as `execute` and Plan::pack take them, where the operation has some.
+  virtual const void* values() const { return nullptr; }
+  /// Puts packed values into the arguments, in place of those: for a plan whose values persist.
+  virtual void set_packed(PackedReference) {}
   /// The useful floating-point operations.
   virtual double flops() const = 0;
   /// Poisons outputs and guard bands, runs `enqueue` once and checks: every element written, nothing else touched, the

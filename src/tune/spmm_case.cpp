@@ -66,6 +66,12 @@ double SpmmCase::flops() const {
   return 2.0 * static_cast<double>(host_.walked.nonzeros()) * static_cast<double>(host_.problem.n) * static_cast<double>(host_.problem.batch);
 }
 
+const void* SpmmCase::launch_arguments() {
+  launched_ = arguments_;
+  if (launched_.packed.memory() != nullptr) launched_.values = launched_.packed.memory();
+  return &launched_;
+}
+
 void SpmmCase::make_samples(std::uint64_t seed) {
   constexpr std::int64_t least_columns = 64;  ///< of a product, and most products, where not everything can be compared
   constexpr std::int64_t most_columns = 512;

@@ -22,6 +22,12 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   /// factor where the epilogue's scale is `host` or `device`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
+  const void* values() const override { return values_.data(); }
+  void set_packed(PackedReference packed) override {
+    arguments_.values = nullptr;
+    arguments_.packed = packed;
+  }
+  const void* launch_arguments() override;
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
@@ -37,6 +43,7 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   void make_samples(std::uint64_t seed);
   Check compare(const GuardedOutput::Contents& contents) const;
 
+  SpmmArguments launched_;
   device::Device& device_;
   SpmmHost host_;
   std::vector<Sample> samples_;

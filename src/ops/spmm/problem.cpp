@@ -38,7 +38,10 @@ Spmm resolve(const Spmm& problem, const TopologyStatistics& statistics, const Si
   resolved.output = problem.output.value_or(problem.element);
   resolved.index = resolve_index(object, problem.index, statistics.cols);
   resolved.values_per_batch = problem.values_per_batch && problem.batch > 1;
-  resolved.value_stride = resolved.values_per_batch ? packed_as_zero(problem.value_stride, statistics.nonzeros) : 0;
+  resolved.value_stride = 0;
+  if (resolved.values_per_batch)
+    resolved.value_stride = problem.value_lifetime == ValueLifetime::persistent ? persistent_value_stride(statistics.nonzeros)
+                                                                                : packed_as_zero(problem.value_stride, statistics.nonzeros);
   if (problem.batch == 1) resolved.dense_stride = resolved.output_stride = 0;
 
   const bool one_size = problem.n_values.empty();
@@ -59,7 +62,6 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
   for (std::size_t i = 0; i < problem.n_values.size(); ++i) require_at_least(object, fmt::format("n_values[{}]", i).c_str(), problem.n_values[i], 1);
   require_at_least(object, "batch", problem.batch, 1);
   require_alignment(object, problem.alignment_bytes, problem.element);
-  if (problem.value_lifetime != ValueLifetime::per_call) refuse(object, "value_lifetime", name(problem.value_lifetime), "only per_call");
 
   const bool transposed = problem.sparse_transposed;
   const std::int64_t output_rows = transposed ? statistics.cols : statistics.rows;

@@ -7,6 +7,7 @@
 #include <vostok/problem.hpp>
 #include <vostok/topology.hpp>
 
+#include "base/checked.hpp"
 #include "ops/family.hpp"
 #include "ops/problem_fields.hpp"
 #include "ops/stored_matrix.hpp"
@@ -66,6 +67,9 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics);
 /// transposes A.
 std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                             const device::Device* device);
+
+/// Elements between two sets of CSR values that Plan::pack copied: each set starts aligned, whatever the number of nonzeros.
+constexpr std::int64_t persistent_value_stride(std::int64_t nonzeros) { return round_up(nonzeros, 16); }
 
 /// The largest n that a plan serves.
 std::int64_t largest_size(const Spmm& problem);

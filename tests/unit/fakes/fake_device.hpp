@@ -79,7 +79,7 @@ class FakeDevice : public device::Device {
   void fill(Stream, void* memory, int value, std::int64_t bytes) const override { std::memset(memory, value, static_cast<std::size_t>(bytes)); }
   void* allocate(std::int64_t bytes) override {
     ++allocations_alive;
-    return std::malloc(static_cast<std::size_t>(bytes + 1));
+    return std::calloc(static_cast<std::size_t>(bytes + 1), 1);
   }
   void release_behind(void* memory, const std::vector<Stream>&) noexcept override {
     if (memory != nullptr) --allocations_alive;

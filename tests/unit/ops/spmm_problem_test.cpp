@@ -124,10 +124,14 @@ TEST_CASE("columns are read as 16 bits where they fit, and as 32 where they do n
   CHECK(key({.n = 1, .index = IndexType::u16}) == key({.n = 1}));
 }
 
-TEST_CASE("an unsupported value is refused by field and value") {
-  std::string message;
-  CHECK(code_of({.n = 1, .value_lifetime = ValueLifetime::persistent}, &message) == ErrorCode::unsupported);
-  CHECK_MESSAGE(message.find("value_lifetime = persistent") != std::string::npos, message);
+TEST_CASE("values that persist lie as the library packed them, whatever their stride was before") {
+  Spmm persistent = standard;
+  persistent.value_lifetime = ValueLifetime::persistent;
+  const auto query = ops::make_query(persistent, square, {32, 32}, nullptr);
+  CHECK(query->value_stride() == 112);
+  persistent.value_stride = 500;
+  CHECK(key(persistent) == query->exact);
+  ops::validate(persistent, square);
 }
 
 TEST_CASE("a senseless SpMM is refused by field and value") {

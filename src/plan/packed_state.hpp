@@ -1,0 +1,58 @@
+// What PackedValues points at: values in device memory, in one format, for one topology.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <vostok/packed.hpp>
+#include <vostok/topology.hpp>
+
+#include <abi/packed_strips.h>
+
+#include "device/device.hpp"
+#include "plan/session.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+/// What decides how packed values lie in memory, and which plans accept them.
+struct PackedKind {
+  std::optional<PackedMode> strips = {};  ///< nothing: values in CSR order of A
+  bool transposed = false;                ///< strips of A^T
+  Dtype element = Dtype::f32;             ///< of CSR values; f32 of strips
+  std::int64_t sets = 1;                  ///< of values: one for each product of a batch, or one
+
+  std::string format() const;  ///< of one set: what users see
+  /// Of one set of what such a name says; nothing where it is none.
+  static std::optional<PackedKind> parse(std::string_view format);
+  friend bool operator==(const PackedKind&, const PackedKind&) = default;
+};
+
+}  // namespace plan
+
+struct PackedState {
+  /// Allocates. `bytes` is 0 where there is nothing to keep.
+  PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes);
+  ~PackedState();
+  PackedState(const PackedState&) = delete;
+  PackedState& operator=(const PackedState&) = delete;
+
+  /// Lock-free: `execute` says on which stream it queued work that reads them.
+  void note_use(Stream stream) const noexcept { used_.note(stream); }
+  void* memory() const { return memory_.data(); }
+  std::int64_t bytes() const { return memory_.bytes(); }
+
+  const std::shared_ptr<plan::Session> session;
+  const Topology topology;  ///< kernels read its part of the strips
+  const plan::PackedKind kind;
+
+ private:
+  device::Buffer memory_;
+  mutable plan::StreamSet used_;
+};
+
+}  // namespace vostok

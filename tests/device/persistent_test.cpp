@@ -1,0 +1,184 @@
+// Plans whose values are packed once, through the public API, on every device
+// that is here.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "base/temporary_folder.hpp"
+#include "device/spmm_operands.hpp"
+#include "device/uneven_mask.hpp"
+#include "plan/plan_state.hpp"
+#include "tune/spmm_case.hpp"
+
+using namespace vostok;
+using test::code_of;
+using test::on_every_device;
+using test::SpmmOperands;
+
+namespace {
+
+constexpr std::uint64_t seed = 61;
+
+/// Problems that differ in what packing depends on.
+std::vector<Spmm> problems() {
+  std::vector<Spmm> list;
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const bool transposed : {false, true}) list.push_back({.n = 24, .element = element, .sparse_transposed = transposed});
+  list.push_back({.n = 9, .batch = 3, .alignment_bytes = 4});
+  list.push_back({.n = 8, .batch = 3, .values_per_batch = true, .element = Dtype::f16});
+  list.push_back({.n = 8, .batch = 2, .values_per_batch = true, .sparse_transposed = true, .value_stride = 50'001, .alignment_bytes = 4});
+  list.push_back({.n = 17, .dense_layout = Layout::column_major, .output_layout = Layout::column_major});
+  list.push_back({.n = 16, .math = Math::strict});
+  list.push_back({.n = 16, .math = Math::tf32});
+  list.push_back({.n = 16, .epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true}});
+  for (Spmm &problem : list) problem.value_lifetime = ValueLifetime::persistent;
+  return list;
+}
+
+/// Plans and executes on random operands, twice; the outputs are compared with
+/// float64.
+void check(const Context &context, const Spmm &problem, const Topology &topology, const sparse::Csr &csr) {
+  CAPTURE(problem.n);
+  CAPTURE(name(problem.element));
+  CAPTURE(problem.sparse_transposed);
+  CAPTURE(problem.batch);
+  const SpmmPlan plan = context.plan(problem, topology);
+  CAPTURE(plan.family());
+  tune::SpmmCase operands(test::device_of(context), problem, csr, seed);
+  const Workspace workspace = plan.make_workspace();
+  operands.set_workspace(workspace);
+  const PackedValues packed = plan.pack(nullptr, operands.values());
+  CHECK(packed.bytes() == plan.packed_bytes());
+  CHECK(packed.format() == plan.packed_format());
+  operands.set_packed(packed);
+  const auto run = [&](const SpmmPlan &with) {
+    const tune::Check result = operands.verify([&](Stream stream) { with.execute(stream, operands.call()); });
+    CHECK_MESSAGE(result.wrong.empty(), result.wrong);
+  };
+  run(plan);
+  run(plan);
+  run(context.plan(problem, topology));
+
+  const PackedValues loaded = context.load_packed(topology, packed.save());
+  operands.set_packed(loaded);
+  run(plan);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "plans of packed values multiply, also with values that were saved "
+    "and loaded, whatever the problem") {
+  INFO("seed " << seed);
+  on_every_device([](const Context &context) {
+    const sparse::Csr csr = sparse::uniform(150, 200, 0.8, seed);
+    const Topology topology = context.topology(csr.view());
+    for (const Spmm &problem : problems()) check(context, problem, topology, csr);
+    const sparse::Csr uneven = test::uneven_mask(70, 90, seed + 1);
+    check(context, problems().front(), context.topology(uneven.view()), uneven);
+    const sparse::Csr empty{.rows = 3, .cols = 4, .row_offsets = {0, 0, 0, 0}};
+    check(context, problems().front(), context.topology(empty.view()), empty);
+    const sparse::Csr no_columns{.rows = 3, .cols = 0, .row_offsets = {0, 0, 0, 0}};
+    check(context, problems().front(), context.topology(no_columns.view()), no_columns);
+  });
+}
+
+TEST_CASE(
+    "the choices of a plan for several n read one format, and packed "
+    "values serve every n") {
+  INFO("seed " << seed);
+  on_every_device([](const Context &context) {
+    for (const Math math : {Math::accurate, Math::strict}) {
+      const SpmmPlan plan = context.plan(Spmm{.n_values = {1, 8, 33}, .math = math, .value_lifetime = ValueLifetime::persistent},
+                                         context.topology(sparse::uniform(40, 56, 0.7, seed).view()));
+      for (const plan::Choice &choice : plan.state()->choices) {
+        const auto &[family, config] = std::pair(choice.decision->family, choice.decision->config);
+        const std::string format = family->packed_format(*choice.query, config);
+        CHECK((format.empty() ? "csr/f32" : format) == plan.packed_format());
+      }
+      for (const std::int64_t n : {1, 2, 8, 9, 32, 33}) {
+        CAPTURE(n);
+        const SpmmOperands operands(context, sparse::uniform(40, 56, 0.7, seed), n, seed + 1);
+        const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
+        SpmmArguments arguments = operands.arguments();
+        const Workspace workspace = plan.make_workspace();
+        arguments.values = nullptr;
+        arguments.packed = packed;
+        arguments.workspace = workspace;
+        arguments.n = n;
+        plan.execute(nullptr, arguments);
+        test::device_of(context).synchronize(nullptr);
+        CHECK(operands.error() <= operands.tolerance());
+      }
+    }
+  });
+}
+
+TEST_CASE("a plan without work packs, and executes without looking") {
+  on_every_device([](const Context &context) {
+    const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
+    const SpmmOperands operands(context, sparse::uniform(8, 8, 0.5, 1), 8, 2);
+    const SpmmPlan plan = context.plan(Spmm{.n = 0, .value_lifetime = ValueLifetime::persistent}, topology);
+    const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
+    plan.execute(nullptr, {.packed = packed});
+    plan.execute(nullptr, {});
+  });
+}
+
+TEST_CASE(
+    "a topology whose plans read CSR keeps it, and one whose plans do "
+    "not can give it back") {
+  on_every_device([](const Context &context) {
+    const sparse::Csr csr = sparse::uniform(100, 200, 0.6, seed);
+    const Topology topology = context.topology(csr.view());
+    CHECK(code_of([&] { topology.release_source(); }) == ErrorCode::invalid_argument);  // nothing else is there
+    topology.state()->pointers({.packed_strips = true});
+    std::string message;
+    {
+      const SpmmPlan plan = context.plan(Spmm{.n = 8, .math = Math::strict}, topology);
+      CHECK(code_of([&] { topology.release_source(); }, &message) == ErrorCode::invalid_argument);
+      CHECK_MESSAGE(message.find("read it") != std::string::npos, message);
+    }
+    const std::int64_t before = topology.device_bytes();
+    topology.release_source();
+    topology.release_source();
+    CHECK(topology.device_bytes() <= before - csr.nonzeros() * 2);
+    CHECK(topology.nonzeros() == csr.nonzeros());
+    CHECK(topology.state()->pointers({.packed_strips = true}).packed.pairs > 0);
+    const test::Floats memory(test::device_of(context), std::vector<float>(100 * 200));
+    const std::vector<std::function<void()>> refused = {[&] { context.plan(Spmm{.n = 8, .math = Math::strict}, topology); },
+                                                        [&] { context.plan(Spmm{.n = 8, .sparse_transposed = true}, topology); },
+                                                        [&] { to_dense(topology, memory.data(), {.data = memory.data()}); },
+                                                        [&] { transpose(topology); },
+                                                        [&] { sort_columns(topology); },
+                                                        [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
+    for (const std::function<void()> &call : refused) {
+      CHECK(code_of(call, &message) == ErrorCode::invalid_argument);
+      CHECK_MESSAGE(message.find("release_source") != std::string::npos, message);
+    }
+  });
+}
+
+TEST_CASE("packed values of a file serve a process that never had the values") {
+  on_every_device([](const Context &context) {
+    const SpmmOperands operands(context, sparse::uniform(64, 96, 0.7, seed), 16, seed);
+    const Spmm problem{.n = 16, .value_lifetime = ValueLifetime::persistent};
+    const TemporaryFolder folder;
+    {
+      const Topology topology = context.topology(operands.csr.view());
+      context.plan(problem, topology).pack(nullptr, operands.arguments().values).save(folder / "weights.packed");
+    }
+    const Topology topology = context.topology(operands.csr.view());
+    const SpmmPlan plan = context.plan(problem, topology);
+    const PackedValues packed = context.load_packed(topology, folder / "weights.packed");
+    const Workspace workspace = plan.make_workspace();
+    SpmmArguments arguments = operands.arguments();
+    arguments.values = nullptr;
+    arguments.packed = packed;
+    arguments.workspace = workspace;
+    plan.execute(nullptr, arguments);
+    test::device_of(context).synchronize(nullptr);
+    CHECK(operands.error() <= operands.tolerance());
+    CHECK(code_of([&] { test::memory_context("emulator").load_packed(topology, folder / "weights.packed"); }) == ErrorCode::wrong_device);
+  });
+}
