@@ -1,23 +1,13 @@
 // The warps of unpack_wgmma that multiply. Each unpacks its strip of 16 rows into registers, four of them multiply a tile of B with theirs.
 #pragma once
 
+#include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
 #include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
-
-namespace detail {
-
-/// A load that is issued where it stands, long before its value is needed.
-__device__ inline unsigned load_ahead(const unsigned* memory) {
-  unsigned word;
-  asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(memory));
-  return word;
-}
-
-}  // namespace detail
 
 /// A strip's A-fragments: of each k16 step, the values or their high parts, and the low parts.
 template <class F>
@@ -58,9 +48,9 @@ class WarpStrips {
 
  private:
   __device__ void look_ahead() {
-    first_ = detail::load_ahead(offsets_);
-    own_ = detail::load_ahead(offsets_ + warp_);
-    if constexpr (!all_fit) end_ = detail::load_ahead(offsets_ + warp_ + 1);
+    first_ = load_ahead(offsets_);
+    own_ = load_ahead(offsets_ + warp_);
+    if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
     offsets_ += row_strips_;
   }
   template <class Reader>
@@ -193,12 +183,11 @@ class WarpgroupSum {
       const unsigned own = scales + threadIdx.x % 4 * 8;
 #pragma unroll
       for (int group = 0; group < config.tile_columns / 8; ++group) {
-        float scale[2];
-        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(scale[0]), "=f"(scale[1]) : "r"(own + group * 32) : "memory");
+        const Vector<float, 2> scale = load_shared_pair(own + group * 32);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float& total = totals_[4 * group + i];
-          total = fmaf(sums_[4 * group + i] * rows_[i / 2].promotion, scale[i % 2], total);
+          total = fmaf(sums_[4 * group + i] * rows_[i / 2].promotion, scale.at[i % 2], total);
         }
       }
     } else if constexpr (starts_anew) {
