@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(32 * F::config.warps) unpack_sum(const __grid_
   float sums[4] = {};
 #pragma unroll 8
   for (long long slice = 0; slice < args.partial.slices; ++slice) {
-    const Vector<float, 4> part = load_global(first + slice * step);
+    // Written by the launch before: not to be read early, as what is only read may be.
+    const Vector<float, 4> part = load_own(first + slice * step);
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
   }

@@ -45,6 +45,8 @@ __device__ inline void store_sums(const WarpgroupSum<F>& sum, const UnpackWgmmaA
 template <class F>
 __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
   const long long first_row = static_cast<long long>(tile.first_strip() + threadIdx.x / 32) * packed_strip_rows;
+  // Strips that do not fit are read here, and the launch before may be what packs them.
+  if constexpr (!F::config.prepare_dense) wait_for_previous_launch();
   SumsAside<F> aside;
   WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
   Consumer<F>(args, tile, stages).run(sum);
