@@ -1,0 +1,201 @@
+#include "ops/spmm/unpack_wgmma.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "codegen/fields.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
+}
+
+TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
+  const double mean_row = static_cast<double>(cols) * density;
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
+          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
+          .mean_row = mean_row};
+}
+
+const TopologyStatistics layer = statistics_of(8192, 2048, 0.1);
+const ops::Family& family() {
+  static const auto made = ops::make_unpack_wgmma();
+  return *made;
+}
+
+std::optional<std::string> forbidden(const ops::SpmmQuery& query, const std::function<void(UnpackWgmmaConfig&)>& change) {
+  UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+  change(config);
+  return ops::unpack_wgmma::forbidden(query, config);
+}
+
+/// Any problem that tensor cores may serve.
+Spmm random_problem(sparse::Random& random) {
+  Spmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(14))};
+  problem.element = static_cast<Dtype>(random.below(3));
+  problem.output = static_cast<Dtype>(random.below(3));
+  problem.dense_layout = static_cast<Layout>(random.below(2));
+  problem.output_layout = static_cast<Layout>(random.below(2));
+  problem.batch = 1 + random.below(3);
+  problem.alignment_bytes = size_of(problem.element) << random.below(3);
+  problem.math = random.below(2) == 0 ? Math::accurate : Math::tf32;
+  problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
+  return problem;
+}
+
+/// What a launch's shape says without pointers.
+device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
+  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  char memory[1] = {};
+  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
+  return launch.bind(&call, arguments);
+}
+
+}  // namespace
+
+TEST_CASE("unpack_wgmma serves GPUs of sm_90 alone, and nothing that tensor cores may not do") {
+  test::FakeDevice hopper;
+  CHECK_FALSE(family().declines(query_of({.n = 128}, layer, &hopper)));
+  CHECK_FALSE(family().declines(query_of({.n = 128}, layer)));
+  CHECK(family().runs_on("sm_90"));
+  for (const char* other : {"sm_80", "sm_89", "sm_100", "sm_120", "emulator"}) CHECK_FALSE(family().runs_on(other));
+  const auto declined = [&](const Spmm& problem, const TopologyStatistics& statistics) { return family().declines(query_of(problem, statistics)); };
+  CHECK(declined({.n = 128, .math = Math::strict}, layer)->find("strict") != std::string::npos);
+  CHECK(declined({.n = 128, .nonfinite = NonFinite::sparse}, layer)->find("not finite") != std::string::npos);
+  CHECK(declined({.n = 128}, {.rows = 8, .cols = 8}));
+  CHECK(declined({.n = 128}, statistics_of(64, 70000, 0.1))->find("65536") != std::string::npos);
+  CHECK_FALSE(declined({.n = 128, .math = Math::tf32}, statistics_of(64, 70000, 0.1)));
+  TopologyStatistics repeated = layer;
+  repeated.duplicates = true;
+  CHECK(declined({.n = 128}, repeated)->find("twice") != std::string::npos);
+}
+
+TEST_CASE("unpack_wgmma's default config is admitted for every problem, and its short list begins with it") {
+  constexpr std::uint64_t seed = 12;
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  for (int i = 0; i < 200; ++i) {
+    const Spmm problem = random_problem(random);
+    const ops::SpmmQuery query =
+        query_of(problem, statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99))));
+    INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", query.statistics.rows, " x ", query.statistics.cols);
+    const auto reason = family().declines(query);
+    CHECK_MESSAGE(!reason, *reason);
+    const FieldMap standard = family().default_config(query);
+    CHECK_FALSE(family().forbidden(query, standard));
+    const std::vector<FieldMap> list = family().short_list(query);
+    CHECK(list.front() == standard);
+    CHECK(list.size() <= 14);
+    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    for (const FieldMap& config : list) CHECK_FALSE(family().forbidden(query, config));
+  }
+}
+
+TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
+  for (const Spmm& problem : {Spmm{.n = 256}, Spmm{.n = 40, .element = Dtype::f16}}) {
+    const ops::SpmmQuery query = query_of(problem, layer);
+    const std::vector<FieldMap> space = family().space(query);
+    CHECK(space.front() == family().default_config(query));
+    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    const auto admitted = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
+    CHECK(admitted > 200);
+    CHECK(admitted < 5000);
+  }
+}
+
+TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
+  const UnpackWgmmaConfig narrow = ops::unpack_wgmma::default_config(query_of({.n = 128, .value_lifetime = ValueLifetime::persistent}, layer));
+  CHECK(narrow.warpgroups == 2);
+  CHECK(narrow.tile_columns == 64);
+  CHECK(narrow.overlap);
+  CHECK(narrow.k_split == 1);
+  const Spmm small{.n = 32, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
+  const UnpackWgmmaConfig few = ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2)));
+  CHECK(few.warpgroups == 4);
+  CHECK(few.k_split == 4);
+  CHECK_FALSE(few.prepare_dense);
+}
+
+TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a block's stages their barriers") {
+  // f16x3, 128 rows x 64 columns: 16 KiB of B, 64 scales, 8 strips of a header and 512 pairs of two words, two barriers.
+  const UnpackWgmmaConfig wide{.mode = PackedMode::f16x3, .warpgroups = 2, .tile_columns = 64, .stages = 3};
+  CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
+  // 32 columns of high parts lie beside their low parts.
+  UnpackWgmmaConfig narrow = wide;
+  narrow.tile_columns = 32;
+  CHECK(shared_bytes(UnpackWgmmaTraits{}, narrow) == 3 * (8192 + 128 + 8 * (128 + 4096) + 16));
+  // f16x1 as it lies: 64 lines of at most 128 bytes for each 64 columns, or a line for each column.
+  const UnpackWgmmaConfig direct{
+      .mode = PackedMode::f16x1, .warpgroups = 1, .tile_columns = 16, .stages = 2, .strip_pairs = 100, .prepare_dense = false};
+  const UnpackWgmmaTraits rows{.element = Dtype::f16};
+  const UnpackWgmmaTraits columns{.element = Dtype::f16, .dense_layout = Layout::column_major};
+  CHECK(shared_bytes(rows, direct) == 2 * (8192 + 4 * (128 + 400) + 16));
+  CHECK(shared_bytes(columns, direct) == 2 * (2048 + 4 * (128 + 400) + 16));
+}
+
+TEST_CASE("unpack_wgmma's rules name what they forbid") {
+  const ops::SpmmQuery query = query_of({.n = 128}, layer);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 3; })->find("warpgroups") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; })->find("tile_columns") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; })->find("mode") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("split") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.stages = 8; })->find("shared memory") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4; })->find("promotion_blocks") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; })->find("producer_warps") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 256; })->find("registers") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 33; })->find("slices") != std::string::npos);
+  const ops::SpmmQuery odd = query_of({.n = 63, .element = Dtype::f16}, layer);
+  CHECK(forbidden(odd, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("aligned") != std::string::npos);
+}
+
+TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a launch of the plan starts before that ends") {
+  for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
+    for (const int k_split : {1, 2}) {
+      const Spmm problem{.n = 128, .value_lifetime = lifetime};
+      const ops::SpmmQuery query = query_of(problem, layer);
+      UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+      config.k_split = k_split;
+      std::vector<std::string> names;
+      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+        names.push_back(launch.request().family);
+        const bool waits = names.back() == "unpack_wgmma" || names.back() == "unpack_sum";
+        CHECK(shape_of(launch, problem).waits_for_previous == waits);
+        CHECK(launch.request().features == (names.back() == "unpack_wgmma" ? "a" : ""));
+      }
+      std::vector<std::string> wanted = {"split_dense", "unpack_wgmma"};
+      if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_strips");
+      if (k_split > 1) wanted.emplace_back("unpack_sum");
+      CHECK(names == wanted);
+    }
+  const Spmm direct{.n = 128, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
+  const ops::SpmmQuery query = query_of(direct, layer);
+  UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+  config.k_split = 1;
+  config.prepare_dense = false;
+  const std::vector<ops::Launch> alone = family().launches(query, codegen::to_map(config), {});
+  REQUIRE(alone.size() == 1);
+  CHECK_FALSE(shape_of(alone.front(), direct).waits_for_previous);
+}
+
+TEST_CASE("unpack_wgmma's workspace holds packed values, B's tiles, their scales and the sums of slices, each on its boundary") {
+  const Spmm problem{.n = 100, .batch = 2};
+  const ops::SpmmQuery query = query_of(problem, statistics_of(300, 200, 0.1));
+  UnpackWgmmaConfig config{.mode = PackedMode::f16x3, .warpgroups = 1, .tile_columns = 64, .k_split = 2};
+  const ops::unpack_wgmma::WorkspaceLayout layout = ops::unpack_wgmma::workspace_layout(query, config);
+  const std::int64_t tiles_begin = layout.dense.tiles_offset_bytes;
+  CHECK(tiles_begin > 0);
+  CHECK(tiles_begin % 256 == 0);
+  CHECK(layout.dense.scales_offset_bytes == tiles_begin + 2 * 2 * 4 * 16384);
+  CHECK(layout.product.partial_offset_bytes == layout.dense.scales_offset_bytes + 2 * 4 * 128 * 4);
+  CHECK(layout.bytes == layout.product.partial_offset_bytes + 2 * 2 * 320 * 128 * 4);
+}
