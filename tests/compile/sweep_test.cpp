@@ -109,6 +109,8 @@ struct Tally {
   int spilling = 0;
   std::string first_failure;
   std::string first_spilling_default;
+  int slow_defaults = 0;  ///< of which ptxas says that they are serialised, or ignore an instruction
+  std::string first_slow_default;
 };
 
 void compile_one(const device::Compiler& nvrtc, const Job& job, std::mutex& mutex, Tally& tally) {
@@ -118,6 +120,8 @@ void compile_one(const device::Compiler& nvrtc, const Job& job, std::mutex& mute
     if (image.spill_bytes > 0) ++tally.spilling;
     if (image.spill_bytes > 0 && job.is_default && tally.spilling_defaults++ == 0)
       tally.first_spilling_default = job.architecture + ": " + job.request.expression;
+    if (!image.warnings.empty() && job.is_default && tally.slow_defaults++ == 0)
+      tally.first_slow_default = job.architecture + ": " + image.warnings.front();
   } catch (const Error& error) {
     const std::lock_guard lock(mutex);
     if (tally.failed++ == 0) tally.first_failure = job.architecture + ": " + error.what();
@@ -165,5 +169,6 @@ TEST_CASE("default configs compile without spills for every architecture, and co
     CHECK(jobs.list().size() >= 20);
     CHECK_MESSAGE(tally.failed == 0, tally.first_failure);
     CHECK_MESSAGE(tally.spilling_defaults == 0, tally.first_spilling_default);
+    CHECK_MESSAGE(tally.slow_defaults == 0, tally.first_slow_default);
   }
 }
