@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
 namespace vostok::ops::unpack_wgmma {
@@ -28,6 +29,13 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
 std::vector<bool> preparations(const SpmmQuery& query) {
   if (query.problem.element == Dtype::f32 || dense_alignment(query) < 16) return {true};
   return {false, true};
+}
+
+/// Pairs that a stage has room for: every strip's, so that none is read from global memory, or the usual ones', for more stages.
+std::vector<int> strip_rooms(const SpmmQuery& query) {
+  const int usual = unpack_mma::usual_strip_pairs(query);
+  if (usual * 4 > packed_most_pairs * 3) return {packed_most_pairs};
+  return {packed_most_pairs, usual};
 }
 
 /// C that does not stay in L2 anyway is streamed past it.
@@ -66,7 +74,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
 
 /// visit(config) for every tile, preparation and number of blocks on a multiprocessor, with and without overlap.
 template <class Visit>
-void for_each_shape(const SpmmQuery& query, Visit visit) {
+void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
     for (const bool prepare_dense : preparations(query))
       for (const int warpgroups : warpgroup_counts)
@@ -76,6 +84,7 @@ void for_each_shape(const SpmmQuery& query, Visit visit) {
               visit(complete(query, {.mode = mode,
                                      .warpgroups = warpgroups,
                                      .tile_columns = tile_columns,
+                                     .strip_pairs = strip_pairs,
                                      .overlap = overlap,
                                      .prepare_dense = prepare_dense,
                                      .min_blocks = min_blocks}));
@@ -101,7 +110,7 @@ std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig con
 /// The admitted shapes, each with its best slicing, the likely fastest first.
 std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   std::vector<Ranked> list;
-  for_each_shape(query, [&](const UnpackWgmmaConfig& config) {
+  for_each_shape(query, packed_most_pairs, [&](const UnpackWgmmaConfig& config) {
     if (const auto best = best_slicing(query, config)) list.push_back(*best);
   });
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
@@ -124,26 +133,31 @@ UnpackWgmmaConfig default_config(const SpmmQuery& query) {
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
   const UnpackWgmmaConfig standard = default_config(query);
   std::vector<UnpackWgmmaConfig> list = {standard};
-  for_each_shape(query, [&](UnpackWgmmaConfig config) {
-    for (const int k_split : k_splits)
-      for (const int raster_rows : raster_row_counts) {
-        config.k_split = k_split;
-        config.raster_rows = raster_rows;
-        if (!(config == standard)) list.push_back(config);
-      }
-  });
+  for (const int strip_pairs : strip_rooms(query))
+    for_each_shape(query, strip_pairs, [&](UnpackWgmmaConfig config) {
+      for (const int k_split : k_splits)
+        for (const int raster_rows : raster_row_counts) {
+          config.k_split = k_split;
+          config.raster_rows = raster_rows;
+          if (!(config == standard)) list.push_back(config);
+        }
+    });
   return list;
 }
 
 std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
-  constexpr std::size_t most = 14;
+  constexpr std::size_t most = 16;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   for (const Ranked& shape : ranked_shapes(query)) {
     if (list.size() == most) break;
     add_new(list, shape.config);
-    // The model is least sure of how far to cut k.
+    // The model is least sure of how far to cut k, and of how many stages are worth a strip that does not fit.
     UnpackWgmmaConfig other = shape.config;
     other.k_split = other.k_split == 1 ? 2 : other.k_split / 2;
+    if (list.size() < most && !forbidden(query, other)) add_new(list, other);
+    other = shape.config;
+    other.strip_pairs = strip_rooms(query).back();
+    other.stages = stages_that_fit(query, other);
     if (list.size() < most && !forbidden(query, other)) add_new(list, other);
   }
   return list;
