@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,7 @@
 #include <vostok/context.hpp>
 
 #include "cli/host_memory.hpp"
+#include "cli/measure.hpp"
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
 #include "tune/case.hpp"
@@ -31,6 +33,13 @@ struct Subject {
   Footprint footprint = {};
 };
 
+/// Values that were packed once.
+struct PackingReport {
+  std::string format = {};
+  std::int64_t bytes = 0;  ///< of device memory
+  Timing timing = {};      ///< of one packing
+};
+
 class Job {
  public:
   virtual ~Job() = default;
@@ -41,6 +50,8 @@ class Job {
   virtual AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) = 0;
   /// Operands for the plan that was made.
   virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const = 0;
+  /// Where the plan takes packed values: packs the case's, and puts them into its arguments.
+  virtual std::optional<PackingReport> pack(device::Device&, tune::Case&) { return std::nullopt; }
   /// Executes that plan; `arguments` are the case's.
   virtual void execute(Stream stream, const void* arguments) const = 0;
 };

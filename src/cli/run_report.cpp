@@ -51,6 +51,11 @@ std::string preparation_text(const RunReport& report) {
   return line("kernels", kernels) + line("plan", plan);
 }
 
+std::string packing_text(const PackingReport& packing) {
+  return line("packed", fmt::format("{}, {} bytes; packing takes {:.2f} us, spread {:.2f} us", packing.format, packing.bytes,
+                                    packing.timing.single.median_us, packing.timing.single.spread_us));
+}
+
 std::string speed_text(const RunReport& report) {
   if (!report.timing) return line("median", "not measured: nothing is launched");
   const auto& [single, launches, replays] = *report.timing;
@@ -87,8 +92,8 @@ std::optional<double> RunReport::gflops() const {
 
 std::string report_text(const RunReport& report) {
   return (report.matrix ? matrix_text(*report.matrix) : "") + line("problem", report.subject.problem) + device_text(report.device) +
-         explanation_text(report.explanation) + preparation_text(report) + speed_text(report) +
-         line("error", fmt::format("{:.2e} against float64, tolerance {:.2e}", report.check.error, report.check.tolerance)) +
+         explanation_text(report.explanation) + preparation_text(report) + (report.packing ? packing_text(*report.packing) : "") +
+         speed_text(report) + line("error", fmt::format("{:.2e} against float64, tolerance {:.2e}", report.check.error, report.check.tolerance)) +
          (report.verified() ? "VERIFIED\n" : fmt::format("WRONG: {}\n", report.check.wrong));
 }
 
@@ -104,6 +109,10 @@ std::string report_json(const RunReport& report) {
                  {"error", number(report.check.error)},
                  {"tolerance", number(report.check.tolerance)},
                  {"verified", report.verified()}});
+  if (report.packing)
+    object.update({{"packed_format", report.packing->format},
+                   {"packed_bytes", report.packing->bytes},
+                   {"pack_us", number(report.packing->timing.single.median_us)}});
   for (const Field& field : report.subject.fields) std::visit([&](const auto& value) { object[field.name] = value; }, field.value);
   for (const Explanation& step : report.explanation.steps) {
     ordered_json described = {{"operation", step.operation}};

@@ -26,11 +26,12 @@ struct RunReport {
   std::optional<MatrixReport> matrix = {};  ///< absent for operations without one
   Subject subject = {};
   DeviceInfo device = {};
-  Explanation explanation = {};  ///< an empty family: nothing to compute
-  std::int64_t compiled = 0;     ///< kernels compiled by this process
-  double compile_ms = 0;         ///< summed over the threads that compiled
-  double plan_ms = 0;            ///< compiling and tuning included
-  double flops = 0;              ///< useful: what subject.work says
+  Explanation explanation = {};               ///< an empty family: nothing to compute
+  std::int64_t compiled = 0;                  ///< kernels compiled by this process
+  double compile_ms = 0;                      ///< summed over the threads that compiled
+  double plan_ms = 0;                         ///< compiling and tuning included
+  double flops = 0;                           ///< useful: what subject.work says
+  std::optional<PackingReport> packing = {};  ///< absent where values are passed at every call
   std::optional<Timing> timing = {};
   tune::Check check = {};
 

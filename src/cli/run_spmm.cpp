@@ -9,6 +9,7 @@
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
 #include "cli/runner.hpp"
+#include "plan/packed.hpp"
 #include "tune/spmm_case.hpp"
 
 namespace vostok::cli {
@@ -25,6 +26,8 @@ constexpr const char* examples =
     "  vostok run spmm --random 512x256x0.9 --n 64 --layout column_major --output-layout column_major\n"
     "                                                                activations as frameworks keep them: [tokens, features]\n"
     "  vostok run spmm --random 512x256x0.9 --n 64 --transpose       the gradient by a layer's input: A^T B\n"
+    "  vostok run spmm --random 4096x4096x0.9 --n 64 --value-lifetime persistent\n"
+    "                                                                an inference engine's weights: packed once, in the plan's format\n"
     "  vostok run spmm --random 512x256x0.9 --n 64 --epilogue scale=0.5,bias_per_row,residual,gelu\n"
     "  vostok run spmm --random 64x64x0.5 --n 8 --device emulator    on the CPU, for correctness";
 
@@ -44,12 +47,14 @@ class SpmmJob final : public JobOf<Spmm> {
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
     return std::make_unique<tune::SpmmCase>(device, problem(), matrix, seed, factor_);
   }
+  std::optional<PackingReport> pack(device::Device& device, tune::Case& operands) override;
 
  private:
   std::string words(std::int64_t m, std::int64_t k) const;
 
   float factor_;
   std::string epilogue_;
+  PackedValues packed_;
 };
 
 std::string layout_words(const char* operand, Layout layout, std::int64_t leading) {
@@ -65,8 +70,22 @@ std::string SpmmJob::words(std::int64_t m, std::int64_t k) const {
                                             : fmt::format("C[{},{}] = A[{},{}] B[{},{}]", m, spmm.n, m, k, k, spmm.n);
   text += problem_words(spmm) + layout_words("B", spmm.dense_layout, spmm.dense_leading) + layout_words("C", spmm.output_layout, spmm.output_leading);
   if (spmm.values_per_batch) text += ", values per batch";
+  if (spmm.value_lifetime == ValueLifetime::persistent) text += ", values packed once";
   if (!epilogue_.empty()) text += ", epilogue " + epilogue_;
   return text;
+}
+
+std::optional<PackingReport> SpmmJob::pack(device::Device& device, tune::Case& operands) {
+  if (problem().value_lifetime != ValueLifetime::persistent) return std::nullopt;
+  const void* const values = operands.values();
+  packed_ = made_plan().pack(nullptr, values);
+  operands.set_packed(packed_);
+  const std::int64_t stride = problem().value_stride != 0 ? problem().value_stride : packed_.topology().nonzeros();
+  // The same values into the same place: what executes read stays as it is.
+  const auto again = [&](Stream stream) {
+    plan::queue_packing(*packed_.state(), {.values = values, .element = problem().element, .stride = stride}, stream);
+  };
+  return PackingReport{.format = packed_.format(), .bytes = packed_.bytes(), .timing = measure(device, again)};
 }
 
 Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
@@ -84,6 +103,7 @@ Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
                                              {"layout", name(spmm.dense_layout)},
                                              {"output_layout", name(spmm.output_layout)},
                                              {"math", name(spmm.math)},
+                                             {"value_lifetime", name(spmm.value_lifetime)},
                                              {"epilogue", epilogue_}}),
           .footprint = {.rows = rows,
                         .nonzeros = static_cast<double>(matrix.nonzeros) * (spmm.values_per_batch ? static_cast<double>(spmm.batch) : 1.0),
@@ -102,6 +122,7 @@ void add_run_spmm(CLI::App& parent, int& status) {
   add_size_option(app, "--n", problem.n, "Columns of B and C")->required();
   add_problem_options(app, problem);
   app.add_flag("--transpose", problem.sparse_transposed, "Multiply by A^T: C[k,n] = A^T B[m,n]");
+  add_enum_option(app, "--value-lifetime", problem.value_lifetime, "per_call: values are passed at every call; persistent: packed once");
   app.add_flag("--values-per-batch", problem.values_per_batch, "Each of the batch has values of A of its own");
   add_enum_option(app, "--layout", problem.dense_layout, "Of B: row_major, or column_major (stored as [n, k])");
   add_enum_option(app, "--output-layout", problem.output_layout, "Of C: row_major, or column_major (stored as [n, m])");

@@ -112,6 +112,7 @@ RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progres
   const std::unique_ptr<tune::Case> operands = job.make_case(device, loaded.matrix, options.plan.seed);
   const Workspace workspace = plan.make_workspace();
   operands->set_workspace(workspace);
+  report.packing = job.pack(device, *operands);
   const auto enqueue = [&](Stream stream) { job.execute(stream, operands->arguments()); };
   report.flops = operands->flops();
   report.check = operands->verify(enqueue);

@@ -91,15 +91,20 @@ PackedValues empty_packed(const Topology& topology, const PackedKind& kind) {
   return {std::move(state), memory};
 }
 
+void queue_packing(const PackedState& packed, const PackSource& source, Stream stream) {
+  Session& session = *packed.session;
+  const ops::Queue queue(session.device(), session.step_kernels(), stream);
+  packed.note_use(stream);
+  if (packed.kind.strips) pack_strips(queue, session, packed, source);
+  else copy_csr(queue, packed, source);
+}
+
 PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream) {
   PackedValues packed = empty_packed(topology, kind);
-  Session& session = *topology.state()->session();
-  session.device().wait_for(stream);
-  const ops::Queue queue = topology.state()->queue();
-  packed.state()->note_use(queue.stream());
-  if (kind.strips) pack_strips(queue, session, *packed.state(), source);
-  else copy_csr(queue, *packed.state(), source);
-  session.device().synchronize(queue.stream());
+  const device::Device& device = packed.state()->session->device();
+  device.wait_for(stream);
+  queue_packing(*packed.state(), source, device.own_stream());
+  device.synchronize(device.own_stream());
   return packed;
 }
 

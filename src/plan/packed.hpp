@@ -27,6 +27,9 @@ struct PackSource {
   std::int64_t stride = 0;  ///< elements between two sets
 };
 
+/// Queues the packing of values into memory that has room for them. Errors: no_compiler, missing_kernel.
+void queue_packing(const PackedState& packed, const PackSource& source, Stream stream);
+
 /// Reads behind the work queued so far on `stream`, on the library's own stream; complete on return. Errors: out_of_memory, no_compiler,
 /// missing_kernel.
 PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream);

@@ -33,6 +33,22 @@ TEST_CASE("spmm: --transpose multiplies by the transpose, and the report says so
   CHECK(contains(outcome.output, "VERIFIED\n"));
 }
 
+TEST_CASE("spmm: values that persist are packed once, and the report says into what, how large and how fast") {
+  const Tool tool;
+  check_verified(tool, "spmm", small + Arguments{"--value-lifetime", "persistent"},
+                 {{"--dtype", "f16"}, {"--math", "strict", "--transpose"}, {"--batch", "3", "--values-per-batch"}, {"--epilogue", "residual,relu"}});
+  const Arguments strict = {"--random", "24x40x0.5", "--n", "8", "--math", "strict", "--value-lifetime", "persistent"};
+  const Outcome text = tool.run(on_emulator("spmm", strict));
+  CHECK(contains(text.output, "csr/f32, 1920 bytes; packing takes "));
+  CHECK(contains(text.output, "values packed once"));
+  const auto object = json_of(tool.run(on_emulator("spmm", strict + Arguments{"--json"})));
+  CHECK(object["value_lifetime"] == "persistent");
+  CHECK(object["packed_format"] == "csr/f32");
+  CHECK(object["packed_bytes"] == 1920);
+  CHECK(object["pack_us"] > 0);
+  CHECK_FALSE(json_of(tool.run(on_emulator("spmm", small + Arguments{"--json"}))).contains("pack_us"));
+}
+
 TEST_CASE("spmm: degenerate sizes are right: no rows, no columns, no nonzeros, n = 0") {
   const Tool tool;
   for (const char* random : {"0x5x0.5", "5x0x0.5", "0x0x0", "5x7x1", "1x1x0"})
