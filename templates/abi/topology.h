@@ -128,6 +128,23 @@ struct MeasureRowsArgs {
   int strip_entries;
 };
 
+struct RankRowsTraits {
+  bool wide_offsets = false;
+};
+
+/// Rows that rank_rows takes at most: each block keeps all lengths in shared memory.
+constexpr int most_ranked_rows = 8192;
+/// Lanes that compare one row with all others.
+constexpr int lanes_per_ranked_row = 8;
+
+struct RankRowsArgs {
+  const void* row_offsets;
+  int* order;  ///< rows, longest first; of equal ones the first first
+  long long rows;
+};
+
+constexpr int rank_rows_shared_bytes = 4 * most_ranked_rows;
+
 struct FillStripsTraits {
   IntegerType offsets = IntegerType::i32;  ///< the one type: strips number their nonzeros in 32 bits
 };
@@ -195,6 +212,11 @@ constexpr void fields(S& traits, Visit&& visit) {
 template <FieldsOf<MeasureRowsTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("measure", traits.measure);
+  visit("wide_offsets", traits.wide_offsets);
+}
+
+template <FieldsOf<RankRowsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
   visit("wide_offsets", traits.wide_offsets);
 }
 

@@ -39,9 +39,7 @@ class OutputPiece {
 
   __device__ void store(Stored* matrix, const float (&values)[width]) const {
     constexpr bool stream = F::config.stream_output;
-    Whole whole;
-#pragma unroll
-    for (int j = 0; j < width; ++j) whole.at[j] = Output::from_float(values[j]);
+    const Whole whole = stored_vector<F::traits.output>(values);
     if constexpr (row_major) {
       store_global<stream>(reinterpret_cast<Whole*>(matrix + first_), whole);
     } else {

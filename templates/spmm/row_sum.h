@@ -32,6 +32,8 @@ class RowSum {
   static constexpr int width = config.dense_vector;
   using Stored = typename Element<F::traits.element>::Storage;
   using Dense = Vector<Stored, width>;
+  /// Elements of B as they were loaded: 16-bit ones stay in pairs, two to a register, until they are multiplied.
+  using Bits = typename detail::BitsOf<sizeof(Dense)>::Type;
 
  public:
   __device__ RowSum(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns) : columns_(columns) {
@@ -44,7 +46,7 @@ class RowSum {
   template <int count>
   struct Loaded {
     float values[count];
-    Dense dense[count][chunks];
+    Bits dense[count][chunks];
   };
 
   /// Loads B for the entries for which own(i) holds; the others get zeros and read nothing.
@@ -58,7 +60,7 @@ class RowSum {
       for (int c = 0; c < chunks; ++c) {
         loaded.dense[i][c] = {};
         const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
-        if (own(i) && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Dense*>(dense_[c] + batch.offsets[i]));
+        if (own(i) && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
       }
     }
     return loaded;
@@ -111,9 +113,11 @@ class RowSum {
   template <int count>
   __device__ void add_entry(const Loaded<count>& loaded, int i) {
 #pragma unroll
-    for (int c = 0; c < chunks; ++c)
+    for (int c = 0; c < chunks; ++c) {
+      const auto dense = __builtin_bit_cast(Dense, loaded.dense[i][c]);
 #pragma unroll
-      for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(loaded.dense[i][c].at[j]);
+      for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(dense.at[j]);
+    }
   }
 
   const LaneColumns<F>& columns_;

@@ -33,7 +33,11 @@ void queue_forms(const ops::Queue& queue, IndexType index, bool wide) {
   ops::measure_columns(queue, csr, nullptr, measures);
   ops::measure_columns(queue, csr, numbers, measures);
   ops::measure_rows(queue, memory, wide, 100, 5000, measures);
-  ops::order_rows(queue, csr, 70'000, reinterpret_cast<std::int32_t*>(memory));
+  for (const std::int64_t rows : {100, 100'000}) {  // ranked, and sorted
+    ops::CsrArrays ordered = csr;
+    ordered.rows = rows;
+    ops::order_rows(queue, ordered, 70'000, reinterpret_cast<std::int32_t*>(memory));
+  }
   ops::linear_indices(queue, csr, memory, wide);
   if (!wide) ops::transpose(queue, csr, reinterpret_cast<std::int32_t*>(memory), memory, index);
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})

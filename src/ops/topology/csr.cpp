@@ -2,6 +2,8 @@
 
 #include <abi/mask.h>
 
+#include <algorithm>
+
 #include "ops/topology/primitives.hpp"
 
 namespace vostok::ops {
@@ -33,6 +35,16 @@ void expand_rows(const Queue& queue, const ExpandRowsTraits& traits, const CsrAr
                             .cols = csr.cols,
                             .nonzeros = csr.nonzeros};
   queue.launch(Step<ExpandRowsTraits>{forms_header, "expand_rows", "ExpandRowsTraits", traits}, queue.blocks_for(csr.nonzeros), args);
+}
+
+void sort_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_row, std::int32_t* order) {
+  const QueuedMemory keys(queue, QueuedMemory::bytes_of<std::uint32_t>(csr.rows));
+  measure_each_row(
+      queue, RowMeasure::order_key, csr.wide_offsets,
+      {.row_offsets = csr.row_offsets, .measures = keys.as<std::uint32_t>(), .rows = csr.rows, .longest_row = longest_row, .strip_entries = 0});
+  // As many digits as rows of this shape may need, not as these do: a mask that replaces this one finds its kernels compiled.
+  const int key_bits = bits_for(std::max(longest_row, csr.cols));
+  sort_positions(queue, {.keys = keys.data(), .type = IntegerType::i32, .count = csr.rows, .key_bits = key_bits}, order);
 }
 
 }  // namespace
@@ -80,11 +92,11 @@ void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::i
 }
 
 void order_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_row, std::int32_t* order) {
-  const QueuedMemory keys(queue, QueuedMemory::bytes_of<std::uint32_t>(csr.rows));
-  measure_each_row(
-      queue, RowMeasure::order_key, csr.wide_offsets,
-      {.row_offsets = csr.row_offsets, .measures = keys.as<std::uint32_t>(), .rows = csr.rows, .longest_row = longest_row, .strip_entries = 0});
-  sort_positions(queue, {.keys = keys.data(), .type = IntegerType::i32, .count = csr.rows, .key_bits = bits_for(longest_row)}, order);
+  if (csr.rows > most_ranked_rows) return sort_rows(queue, csr, longest_row, order);
+  const RankRowsTraits traits{.wide_offsets = csr.wide_offsets};
+  queue.launch(Step<RankRowsTraits>{"topology/rank_rows.h", "rank_rows", "RankRowsTraits", traits, rank_rows_shared_bytes},
+               ceil_div(csr.rows, StepConfig{}.threads / lanes_per_ranked_row),
+               RankRowsArgs{.row_offsets = csr.row_offsets, .order = order, .rows = csr.rows});
 }
 
 std::int64_t strip_room(const TopologyStatistics& statistics, int strip_entries) {
