@@ -87,7 +87,8 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
     UserStream stream(primary.driver());
     const TemporaryFolder folder;
-    const SpmmOperands operands(test::memory_context(name), sparse::uniform(256, 256, 0.9, 3), 64, 4);
+    const Context owner = test::memory_context(name);  // of the operands' memory
+    const SpmmOperands operands(owner, sparse::uniform(256, 256, 0.9, 3), 64, 4);
     {  // What the planning thread will find on disk.
       const Context first = disk_context(name, folder.path());
       const Topology topology = first.topology(operands.csr.view());
