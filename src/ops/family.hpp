@@ -13,6 +13,7 @@
 
 #include <abi/packed_strips.h>
 #include <abi/strip.h>
+#include <abi/tile_lists.h>
 
 #include "base/text.hpp"
 #include "codegen/expression.hpp"
@@ -55,6 +56,7 @@ struct TopologyNeeds {
   bool row_order = false;
   int strip_entries = 0;       ///< 0: no strips
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
+  TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 };
 
 /// Device pointers that kernels read; null where not needed.
@@ -66,6 +68,7 @@ struct TopologyPointers {
   const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
   std::int64_t strip_count = 0;                   ///< padding included
   PackedStructure packed = {};                    ///< sizes of 0 where not needed
+  TileLists tile_lists = {};                      ///< of the shape needed
 };
 
 class Family {

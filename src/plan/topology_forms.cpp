@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/packed_strips.hpp"
+#include "ops/topology/tile_lists.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/row_order.hpp"
 #include "sparse/strips.hpp"
@@ -39,6 +40,7 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   derive_columns(queue, needs.index, queued);
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
+  if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
 }
 
 void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {
@@ -80,6 +82,23 @@ void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& qu
     queued = true;
   }
   strip_tables.emplace(entries, std::move(table));
+}
+
+void TopologyForms::derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued) {
+  if (tile_tables.contains({shape.rows, shape.columns})) return;
+  if (const auto reason = ops::tile_lists_declined(statistics, shape)) fail(ErrorCode::unsupported, "cannot list tiles of a topology: {}", *reason);
+  const std::int64_t count = ops::tile_room(statistics, shape);
+  TileTable table{.tiles = ops::QueuedMemory(queue, count * std::int64_t{sizeof(SampleTile)}),
+                  .row_shifts = ops::QueuedMemory(queue, count * shape.rows * std::int64_t{sizeof(std::int32_t)}),
+                  .places = ops::QueuedMemory(queue, ops::entry_room(statistics, shape) * std::int64_t{sizeof(std::uint16_t)}),
+                  .count = count};
+  if (count > 0) {
+    ops::list_tiles(
+        queue, arrays(), shape, statistics,
+        {.tiles = table.tiles.as<SampleTile>(), .row_shifts = table.row_shifts.as<std::int32_t>(), .places = table.places.as<std::uint16_t>()});
+    queued = true;
+  }
+  tile_tables.emplace(std::pair{shape.rows, shape.columns}, std::move(table));
 }
 
 void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) {
@@ -128,6 +147,13 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
     pointers.strips = table.strips.as<const Strip>();
     pointers.strip_count = table.count;
   }
+  if (needs.tiles.rows > 0) {
+    const TileTable& table = tile_tables.at({needs.tiles.rows, needs.tiles.columns});
+    pointers.tile_lists = {.tiles = table.tiles.as<const SampleTile>(),
+                           .row_shifts = table.row_shifts.as<const std::int32_t>(),
+                           .places = table.places.as<const std::uint16_t>(),
+                           .tile_count = static_cast<unsigned>(table.count)};
+  }
   return pointers;
 }
 
@@ -135,6 +161,8 @@ template <class Self, class Visit>
 void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
+  for (auto& [shape, table] : self.tile_tables)
+    for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
 }
 
 template <class Self, class Visit>
@@ -157,6 +185,7 @@ void TopologyForms::release(Session& session, const StreamSet& used) noexcept {
 void TopologyForms::release_source(Session& session, const StreamSet& used) noexcept {
   visit_source(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
   strip_tables.clear();
+  tile_tables.clear();
   host_offsets = {};
 }
 

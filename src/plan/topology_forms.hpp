@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <vostok/topology.hpp>
@@ -42,6 +43,14 @@ struct TopologyForms {
   };
   std::map<int, StripTable> strip_tables;  ///< by entries
 
+  struct TileTable {
+    ops::QueuedMemory tiles;
+    ops::QueuedMemory row_shifts;
+    ops::QueuedMemory places;
+    std::int64_t count = 0;
+  };
+  std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
+
   struct PackedParts {
     ops::QueuedMemory headers;
     ops::QueuedMemory pair_offsets;
@@ -57,7 +66,7 @@ struct TopologyForms {
 
   /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
   /// strips are made, to know their number of pairs. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros,
-  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice).
+  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice, tiles of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
@@ -75,6 +84,7 @@ struct TopologyForms {
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);
   void derive_row_order(const ops::Queue& queue, bool& queued);
   void derive_strips(const ops::Queue& queue, int entries, bool& queued);
+  void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, bool& queued);
 };
 

@@ -12,6 +12,7 @@
 #include "ops/topology/pack_strips.hpp"
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/primitives.hpp"
+#include "ops/topology/tile_lists.hpp"
 #include "unit/fakes/fake_device.hpp"
 
 using namespace vostok;
@@ -69,6 +70,16 @@ void queue_masks(const ops::Queue& queue) {
   }
 }
 
+void queue_tile_lists(const ops::Queue& queue) {
+  static char memory[1 << 16] = {};  // this device fills it
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    ops::list_tiles(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+                    {.rows = 64, .columns = 64}, {.rows = 100, .cols = 100, .nonzeros = 500},
+                    {.tiles = reinterpret_cast<SampleTile*>(memory),
+                     .row_shifts = reinterpret_cast<std::int32_t*>(memory),
+                     .places = reinterpret_cast<std::uint16_t*>(memory)});
+}
+
 void queue_packed_forms(const ops::Queue& queue) {
   static char memory[1 << 13] = {};  // this device fills it
   auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
@@ -111,6 +122,7 @@ Requests collect() {
   ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
   queue_masks(queue);
   queue_packed_forms(queue);
+  queue_tile_lists(queue);
   add_packing(requests);
   return requests;
 }
