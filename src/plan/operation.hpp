@@ -136,7 +136,10 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
   Op::validate(problem, topology.statistics());
   auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, old.options);
   for (const Choice& choice : old.choices) {
-    const auto query = Op::query(problem, statistics, choice.query->n, &planner.session()->device());
+    // The longest row is a bound to kernels. One that only grows does not send them back and forth between two.
+    TopologyStatistics bounds = statistics;
+    bounds.longest_row = std::max(bounds.longest_row, choice.query->statistics.longest_row);
+    const auto query = Op::query(problem, bounds, choice.query->n, &planner.session()->device());
     auto rebound = planner.rebind(choice, query, topology);
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));

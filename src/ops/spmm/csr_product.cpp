@@ -61,7 +61,7 @@ CsrProductTraits traits(const SpmmQuery& query) {
           .index = query.index,
           .wide_offsets = has_wide_offsets(query),
           .wide_nonzeros = query.statistics.nonzeros > std::numeric_limits<std::int32_t>::max(),
-          .blocked_sum = problem.math != Math::strict && query.statistics.longest_row > blocked_sum_length,
+          .blocked_sum = problem.math != Math::strict && query.statistics.longest_row > blocked_sum_length - blocked_sum_length / 8,
           .batched = problem.batch > 1,
           .gathered_values = problem.sparse_transposed,
           .dense_layout = problem.dense_layout,

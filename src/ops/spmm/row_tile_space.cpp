@@ -29,8 +29,8 @@ constexpr std::array word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 
                                     Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
 
 /// Elements of 16 bits: as many bytes a lane as above, so half the lanes for a column tile of as many columns.
-constexpr std::array half_word_shapes = {Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2}, Shape{8, 4, 1},
-                                         Shape{4, 8, 1},  Shape{16, 1, 1}, Shape{8, 1, 1},  Shape{32, 1, 2}};
+constexpr std::array half_word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1},
+                                         Shape{8, 4, 2},  Shape{8, 4, 1},  Shape{16, 1, 1}, Shape{8, 1, 1}};
 
 constexpr std::array block_threads = {64, 128, 256, 512};
 
@@ -41,14 +41,20 @@ struct Batches {
   bool overlap;
 };
 
-constexpr std::array batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
+constexpr std::array word_batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
+
+/// A load of 16-bit elements covers twice the columns: sixteen at once cost 15 % on average.
+constexpr std::array half_word_batches = {Batches{8, 8, true}, Batches{4, 4, true}, Batches{8, 8, false}};
 
 struct Steps {
   int entries_per_lane;
   bool prefetch;
 };
 
-constexpr std::array steps = {Steps{32, true}, Steps{64, true}, Steps{64, false}};
+constexpr std::array word_steps = {Steps{32, true}, Steps{64, true}, Steps{64, false}};
+
+/// Steps of 32 entries a lane never won for 16-bit elements.
+constexpr std::array half_word_steps = {Steps{64, true}, Steps{64, false}};
 
 struct Order {
   Raster raster;
@@ -144,20 +150,23 @@ constexpr std::array word_choices = {
     Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
 };
 
-/// The same for elements of 16 bits, carried over by bytes a lane: not measured yet.
+/// The same for elements of 16 bits, from 18 problems.
 constexpr std::array half_word_choices = {
-    Choice{{8, 4, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
-    Choice{{32, 1, 1}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
-    Choice{{16, 2, 1}, 128, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
-    Choice{{4, 8, 1}, 128, {32, true}, {4, 4, true}, {Raster::columns_first, false}},
-    Choice{{8, 4, 1}, 512, {64, true}, {8, 8, true}, {Raster::rows_first, true}},
-    Choice{{16, 2, 1}, 256, {64, true}, {16, 16, false}, {Raster::columns_first, false}},
-    Choice{{32, 1, 1}, 512, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
-    Choice{{8, 4, 2}, 128, {32, true}, {4, 4, true}, {Raster::rows_first, true}},
-    Choice{{16, 2, 2}, 128, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
-    Choice{{8, 4, 1}, 128, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
-    Choice{{16, 1, 1}, 256, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
-    Choice{{8, 1, 1}, 512, {32, true}, {8, 8, false}, {Raster::rows_first, false}},
+    Choice{{32, 1, 2}, 128, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
+    Choice{{8, 4, 1}, 128, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 128, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 512, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
+    Choice{{16, 2, 2}, 128, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 128, {64, false}, {4, 4, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 2}, 512, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
+    Choice{{8, 4, 1}, 64, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
+    Choice{{8, 4, 2}, 256, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
+    Choice{{32, 1, 1}, 128, {64, false}, {8, 8, true}, {Raster::columns_first, true}},
+    Choice{{8, 4, 1}, 512, {64, true}, {8, 8, true}, {Raster::columns_first, true}},
+    Choice{{32, 1, 1}, 512, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{16, 2, 1}, 128, {64, false}, {8, 8, true}, {Raster::rows_first, false}},
+    Choice{{32, 1, 2}, 256, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
 };
 
 /// Columns of a tile that the default is the heuristic for: the paper's 64 of f32, and as many bytes of narrower elements.
@@ -167,7 +176,8 @@ RowTileConfig default_of(const SpmmQuery& query, const Preparation& preparation)
   const RowTileConfig base = common(query, preparation);
   const int lanes = std::max(1, rounded_columns(query, default_columns(query)) / base.dense_vector);
   const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
-  RowTileConfig config = with_order(with_steps(with_shape(base, shape, 128), steps.back(), {8, 8, false}), {Raster::columns_first, false});
+  RowTileConfig config =
+      with_order(with_steps(with_shape(base, shape, 128), {64, false}, {8, 8, !is_wide(query.problem.element)}), {Raster::columns_first, false});
   // Few columns mean many lanes for a row's entries, and long steps: shorter ones where every device's blocks could not hold them.
   constexpr int portable_shared_bytes = 48 * 1024;
   while (shared_bytes(traits(query), config) > portable_shared_bytes) config.tile_nonzeros /= 2;
@@ -196,6 +206,9 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
 std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
   std::vector<RowTileConfig> list = {default_of(query, preparation)};
+  const bool wide = is_wide(query.problem.element);
+  const auto steps = wide ? std::span<const Steps>(word_steps) : std::span<const Steps>(half_word_steps);
+  const auto batches = wide ? std::span<const Batches>(word_batches) : std::span<const Batches>(half_word_batches);
   for (const Shape& shape : shapes_for(query, base.dense_vector))
     for (const int threads_per_block : block_threads)
       for (const Steps& step : steps)
