@@ -2,6 +2,9 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/harness/operation_bench.hpp"
+#include "cli/enum_option.hpp"
+#include "plan/packed.hpp"
+#include "tune/samples.hpp"
 #include "tune/spmm_case.hpp"
 
 namespace vostok::bench {
@@ -9,6 +12,7 @@ namespace {
 
 struct SpmmOptions : ComparisonOptions {
   bool transposed = false;
+  ValueLifetime value_lifetime = ValueLifetime::per_call;
 };
 
 BaselineColumns baseline_columns(const SpmmOptions& options) {
@@ -31,8 +35,23 @@ std::vector<Target> targets(const SpmmOptions& options) {
   }
 }
 
+/// Packs the case's values once, notes what that takes, and has every execute read them.
+void pack_once(device::Device& device, Planning<Spmm>& planning, const Spmm& problem) {
+  tune::Case& operands = *planning.entry.operands;
+  const void* const values = operands.values();
+  const PackedValues packed = planning.plan.pack(nullptr, values);
+  const plan::PackSource source{.values = values, .element = problem.element, .stride = planning.topology.nonzeros()};
+  const tune::TimedLaunches timed = tune::record_timed(device, [&](Stream stream) { plan::queue_packing(*packed.state(), source, stream); });
+  constexpr int samples = 9;
+  std::vector<double> samples_us;
+  for (int i = 0; i < samples; ++i) samples_us.push_back(timed.sample_us());
+  planning.entry.packing = {{"format", packed.format()}, {"bytes", packed.bytes()}, {"us", tune::summarise(samples_us).median_us}};
+  operands.set_packed(packed);
+  planning.entry.execute = [packed, execute = planning.entry.execute](Stream stream) { execute(stream); };
+}
+
 Entry make_entry(const OperationBench& bench, const SpmmOptions& options, const Problem& listed) {
-  const Spmm problem{.n = listed.n, .element = options.element, .sparse_transposed = options.transposed};
+  const Spmm problem{.n = listed.n, .element = options.element, .sparse_transposed = options.transposed, .value_lifetime = options.value_lifetime};
   auto planning = plan_entry<tune::SpmmCase>(bench.context(), bench.device(), options, listed, problem);
   const SpmmArguments& call = planning.call();
   planning.entry.peers = prepare_peers(bench.peers(), SpmmOperands{.matrix = planning.peer_matrix(),
@@ -42,6 +61,7 @@ Entry make_entry(const OperationBench& bench, const SpmmOptions& options, const 
                                                                    .values = call.values,
                                                                    .dense = call.dense,
                                                                    .output = call.output});
+  if (problem.value_lifetime == ValueLifetime::persistent) pack_once(bench.device(), planning, problem);
   return std::move(planning.entry);
 }
 
@@ -54,11 +74,13 @@ int main(int argc, char** argv) {
   CLI::App app("SpMM over a list of matrices, beside cuSPARSE and cuBLAS. The exit status is 0 when every problem was verified.", "bench_spmm");
   add_options(app, options);
   app.add_flag("--transpose", options.transposed, "Compute A^T B; the baselines have no times of it");
+  vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
+                               "per_call, or persistent: values are packed once, outside the timing");
   return run_program(app, argc, argv, options, [&] {
     OperationBench bench({.name = "spmm",
                           .baseline_columns = baseline_columns(options),
                           .targets = targets(options),
-                          .problem = {{"sparse_transposed", options.transposed}}},
+                          .problem = {{"sparse_transposed", options.transposed}, {"value_lifetime", name(options.value_lifetime)}}},
                          options);
     return bench.run([&](const Problem& listed) { return make_entry(bench, options, listed); }) == 0 ? 0 : 1;
   });

@@ -27,6 +27,7 @@ struct Entry {
   std::function<void(Stream)> execute = {};
   std::vector<PeerRun> peers = {};
   std::map<std::string, double> bounds_us = {};  ///< times that nothing can be below, by name
+  Json packing = nullptr;                        ///< where values are packed once: format, bytes, us
 };
 
 /// What an entry was made of; the peers' operands point into it.
@@ -34,6 +35,7 @@ template <class Planned>
 struct Planning {
   std::shared_ptr<const sparse::Csr> matrix;
   Topology topology;
+  Plan<Planned> plan;
   Entry entry;
 
   /// The operation's arguments with the entry's operands.
@@ -68,7 +70,7 @@ Planning<Planned> plan_entry(const Context& context, device::Device& device, con
               .kernels_compiled = context.counters().kernels_compiled - compiled_before,
               .operands = operands,
               .execute = [plan, operands, workspace](Stream stream) { plan.execute(stream, operands->call()); }};
-  return {.matrix = std::move(matrix), .topology = topology, .entry = std::move(entry)};
+  return {.matrix = std::move(matrix), .topology = topology, .plan = plan, .entry = std::move(entry)};
 }
 
 /// Every way of every peer that is here.

@@ -135,6 +135,7 @@ void OperationBench::add_row(const Problem& problem, const Entry& entry, const s
   ours["gflops"] = measured.front().counts() ? number(entry.operands->flops() / measured.front().timed.timing->median_us / 1000) : Json(nullptr);
   ours["plan_ms"] = number(entry.plan_ms);
   ours["kernels_compiled"] = entry.kernels_compiled;
+  if (!entry.packing.is_null()) ours["packing"] = entry.packing;
   for (const plan::Choice& choice : entry.plan.state()->choices)
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
 
