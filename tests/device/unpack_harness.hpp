@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -87,51 +88,79 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, PackedMode mode, 
   return all;
 }
 
-/// C as the device computes it with this config, laid out as it is stored. Fails the test where anything but C was written.
-inline std::vector<float> run_unpack(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config) {
-  const tune::SpmmHost& host = c.host;
-  const Spmm& problem = c.problem();
-  const ops::SpmmQuery query = c.query(&device);
-  const DeviceForm form(device, c.form);
-  const PackedMode mode = *ops::packed_mode(family.packed_format(query, config));
-  const Dtype output_type = *problem.output;
-  const int alignment = problem.alignment_bytes;
+/// A case's operands on a device, and the launches of a config.
+class UnpackRun {
+ public:
+  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config)
+      : device_(device),
+        problem_(c.problem()),
+        form_(device, c.form),
+        values_(shifted(problem_.element, c.host.values)),
+        dense_(shifted(problem_.element, c.host.dense)),
+        bias_(shifted(Dtype::f32, c.host.bias)),
+        residual_(shifted(*problem_.output, c.host.residual)),
+        scale_(uploaded(device, std::vector<float>{c.host.scale})),
+        initial_(c.host.output),
+        output_(device, *problem_.output, c.host.output_shape, problem_.batch, shift()) {
+    const ops::SpmmQuery query = c.query(&device);
+    const PackedMode mode = *ops::packed_mode(family.packed_format(query, config));
+    if (problem_.value_lifetime == ValueLifetime::persistent)
+      packed_ = uploaded(device, packed_sets(c, mode, ops::packed_layout(mode, form_.pointers().packed)));
+    workspace_ = uploaded(device, std::vector<unsigned char>(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff));
+    launches_ = family.launches(query, config, form_.pointers());
+    for (ops::Launch& launch : launches_) load_kernel(device, launch);
+    call_ = {.values = start(values_),
+             .packed = PackedReference(nullptr, packed_.data()),
+             .dense = start(dense_),
+             .output = output_.data(),
+             .bias = start(bias_),
+             .residual = start(residual_),
+             .scale = problem_.epilogue.scale == Scale::host ? c.host.scale : NAN,
+             .device_scale = scale_.as<float>(),
+             .workspace = workspace_.data(),
+             .n = problem_.n};
+    reset();
+  }
 
-  device::Buffer packed;
-  if (problem.value_lifetime == ValueLifetime::persistent)
-    packed = uploaded(device, packed_sets(c, mode, ops::packed_layout(mode, form.pointers().packed)));
-  const auto shifted = [&](Dtype type, const std::vector<float>& values) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(alignment < 16 ? alignment : 0));
+  void* workspace() const { return call_.workspace; }
+  void share_workspace(const UnpackRun& other) { call_.workspace = other.workspace(); }
+  void reset() const { output_.reset(device_.own_stream(), initial_); }
+  void enqueue() const {
+    for (const ops::Launch& launch : launches_) launch.enqueue(device_, device_.own_stream(), &call_);
+  }
+  /// C, laid out as it is stored. Fails the test where anything but C was written.
+  std::vector<float> output() const {
+    device_.synchronize(device_.own_stream());
+    const tune::GuardedOutput::Contents contents = output_.read();
+    if (!contents.wrong.empty()) FAIL_CHECK(contents.wrong);
+    return contents.values;
+  }
+
+ private:
+  std::int64_t shift() const { return problem_.alignment_bytes < 16 ? problem_.alignment_bytes : 0; }
+  device::Buffer shifted(Dtype type, const std::vector<float>& values) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(shift()));
     const std::vector<std::byte> stored = sparse::to_storage(type, values);
     bytes.insert(bytes.end(), stored.begin(), stored.end());
-    return uploaded(device, bytes);
-  };
-  const auto start = [&](const device::Buffer& buffer) { return buffer.as<char>() + (alignment < 16 ? alignment : 0); };
-  const device::Buffer values = shifted(problem.element, host.values), dense = shifted(problem.element, host.dense);
-  const device::Buffer bias = shifted(Dtype::f32, host.bias), residual = shifted(output_type, host.residual);
-  const device::Buffer scale = uploaded(device, std::vector<float>{host.scale});
-  const device::Buffer workspace =
-      uploaded(device, std::vector<unsigned char>(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff));
-  tune::GuardedOutput output(device, output_type, host.output_shape, problem.batch, alignment < 16 ? alignment : 0);
-  output.reset(device.own_stream(), host.output);
+    return uploaded(device_, bytes);
+  }
+  const void* start(const device::Buffer& buffer) const { return buffer.as<char>() + shift(); }
 
-  const SpmmArguments call{.values = start(values),
-                           .packed = PackedReference(nullptr, packed.data()),
-                           .dense = start(dense),
-                           .output = output.data(),
-                           .bias = start(bias),
-                           .residual = start(residual),
-                           .scale = problem.epilogue.scale == Scale::host ? host.scale : NAN,
-                           .device_scale = scale.as<float>(),
-                           .workspace = workspace.data(),
-                           .n = problem.n};
-  std::vector<ops::Launch> launches = family.launches(query, config, form.pointers());
-  for (ops::Launch& launch : launches) load_kernel(device, launch);
-  for (const ops::Launch& launch : launches) launch.enqueue(device, device.own_stream(), &call);
-  device.synchronize(device.own_stream());
-  const tune::GuardedOutput::Contents contents = output.read();
-  if (!contents.wrong.empty()) FAIL_CHECK(contents.wrong);
-  return contents.values;
+  device::Device& device_;
+  Spmm problem_;
+  DeviceForm form_;
+  device::Buffer values_, dense_, bias_, residual_, scale_, packed_, workspace_;
+  std::vector<float> initial_;
+  tune::GuardedOutput output_;
+  std::vector<ops::Launch> launches_;
+  SpmmArguments call_;
+};
+
+/// C as the device computes it with this config.
+inline std::vector<float> run_unpack(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config) {
+  const UnpackRun run(device, family, c, config);
+  run.enqueue();
+  return run.output();
 }
 
 inline std::string described(const UnpackCase& c) {

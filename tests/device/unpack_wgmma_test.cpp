@@ -270,3 +270,36 @@ TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random probl
         test::check_unpack(on, family(), c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
     }
 }
+
+TEST_CASE("unpack_wgmma: a thousand executes back to back, on one workspace and with changing operands, give what one gives") {
+  constexpr int rounds = 500;
+  for (const test::NamedDevice& on : hoppers())
+    for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
+      for (const Dtype element : {Dtype::f32, Dtype::f16})
+        for (const int k_split : {1, 2}) {
+          Spmm problem = problem_of(128, element);
+          problem.value_lifetime = lifetime;
+          const sparse::Csr mask = sparse::uniform(512, 512, 0.8, seed);
+          UnpackWgmmaConfig config = plain(problem, 32);
+          config.k_split = k_split;
+          config.overlap = true;
+          const FieldMap fields = codegen::to_map(config);
+          INFO(to_text(fields));
+          const test::UnpackRun first(*on.device, family(), UnpackCase(mask, problem, seed), fields);
+          test::UnpackRun second(*on.device, family(), UnpackCase(mask, problem, seed + 50), fields);
+          second.share_workspace(first);
+          std::vector<float> wanted[2];
+          first.enqueue();
+          wanted[0] = first.output();
+          second.enqueue();
+          wanted[1] = second.output();
+          first.reset();
+          second.reset();
+          for (int round = 0; round < rounds; ++round) {
+            first.enqueue();
+            second.enqueue();
+          }
+          CHECK(first.output() == wanted[0]);
+          CHECK(second.output() == wanted[1]);
+        }
+}
