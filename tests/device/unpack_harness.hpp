@@ -101,7 +101,7 @@ class UnpackRun {
         residual_(shifted(*problem_.output, c.host.residual)),
         scale_(uploaded(device, std::vector<float>{c.host.scale})),
         initial_(c.host.output),
-        output_(device, *problem_.output, c.host.output_shape, problem_.batch, shift()) {
+        output_(device, *problem_.output, c.host.output_shape, problem_.batch, shift(*problem_.output)) {
     const ops::SpmmQuery query = c.query(&device);
     const PackedMode mode = *ops::packed_mode(family.packed_format(query, config));
     if (problem_.value_lifetime == ValueLifetime::persistent)
@@ -109,12 +109,12 @@ class UnpackRun {
     workspace_ = uploaded(device, std::vector<unsigned char>(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff));
     launches_ = family.launches(query, config, form_.pointers());
     for (ops::Launch& launch : launches_) load_kernel(device, launch);
-    call_ = {.values = start(values_),
+    call_ = {.values = start(problem_.element, values_),
              .packed = PackedReference(nullptr, packed_.data()),
-             .dense = start(dense_),
+             .dense = start(problem_.element, dense_),
              .output = output_.data(),
-             .bias = start(bias_),
-             .residual = start(residual_),
+             .bias = start(Dtype::f32, bias_),
+             .residual = start(*problem_.output, residual_),
              .scale = problem_.epilogue.scale == Scale::host ? c.host.scale : NAN,
              .device_scale = scale_.as<float>(),
              .workspace = workspace_.data(),
@@ -137,14 +137,15 @@ class UnpackRun {
   }
 
  private:
-  std::int64_t shift() const { return problem_.alignment_bytes < 16 ? problem_.alignment_bytes : 0; }
+  /// No pointer is aligned to more than was declared, nor to less than its elements.
+  std::int64_t shift(Dtype type) const { return problem_.alignment_bytes < 16 ? std::max(problem_.alignment_bytes, size_of(type)) : 0; }
   device::Buffer shifted(Dtype type, const std::vector<float>& values) const {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(shift()));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(shift(type)));
     const std::vector<std::byte> stored = sparse::to_storage(type, values);
     bytes.insert(bytes.end(), stored.begin(), stored.end());
     return uploaded(device_, bytes);
   }
-  const void* start(const device::Buffer& buffer) const { return buffer.as<char>() + shift(); }
+  const void* start(Dtype type, const device::Buffer& buffer) const { return buffer.as<char>() + shift(type); }
 
   device::Device& device_;
   Spmm problem_;
