@@ -160,7 +160,7 @@ constexpr int launch_registers(const UnpackWgmmaConfig& config) {
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && config.warpgroups > 1; }
-constexpr int kept_registers(const UnpackWgmmaConfig& config) { return config.prepare_dense ? 24 : 40; }
+constexpr int kept_registers(const UnpackWgmmaConfig& config) { return config.prepare_dense ? 24 : 32; }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
   const int pool = launch_registers(config) * (config.warpgroups + 1);
   const int registers = (pool - kept_registers(config)) / config.warpgroups / 8 * 8;

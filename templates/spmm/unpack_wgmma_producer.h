@@ -118,7 +118,7 @@ class DirectLines {
     const long long k_left = k_left_ - k;
     const long long lines_left = along_k ? columns_left_ : k_left;
     const long long length_left = along_k ? k_left : columns_left_;
-#pragma unroll 8
+#pragma unroll 4
     for (unsigned index = thread_; index < lines * chunks; index += producers) {
       const unsigned line = index / chunks;
       const unsigned place = index % chunks;

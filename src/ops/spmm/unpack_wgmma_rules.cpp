@@ -43,8 +43,8 @@ int registers_needed(const UnpackWgmmaConfig& config) {
   const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
   const int fragments = 16 * terms(config) * (config.overlap ? 2 : 1);
   // The fewer there are, the more of them hold what the compiler could not place otherwise.
-  const int tight = register_limit(config) <= 64 ? 12 : 0;
-  const int addresses = (config.overlap ? 24 : 15) + (config.prepare_dense ? 0 : 10) + tight;
+  const int tight = register_limit(config) <= 64 ? 14 : 0;
+  const int addresses = (config.overlap ? 24 : 15) + tight;
   return sums + fragments + addresses;
 }
 
