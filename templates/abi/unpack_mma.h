@@ -16,7 +16,7 @@ struct UnpackMmaTraits {
   Layout dense_layout = Layout::row_major;
   Layout output_layout = Layout::row_major;
   int dense_alignment = 16;   ///< bytes that divide every line start of B
-  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual
+  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual, and the length of lines
   Bias bias = Bias::none;
   Activation activation = Activation::none;
   Scale scale = Scale::one;
@@ -115,7 +115,7 @@ constexpr int lane_sums(const UnpackMmaConfig& config) { return config.warp_stri
 /// more of them would be cut off than `accurate` allows where all elements are alike: three quarters of it after one k block.
 constexpr bool keeps_low_products_apart(const UnpackMmaConfig& config) { return config.mode == PackedMode::f16x3; }
 
-/// Whether they have sums of their own. Where registers are too few, they are summed first, and the high terms of B read again.
+/// Whether they have sums of their own. Where registers are too few they are summed first, and strips are unpacked twice.
 constexpr bool has_low_sums(const UnpackMmaConfig& config) { return keeps_low_products_apart(config) && lane_sums(config) <= 32; }
 
 /// Whether the blocks split B themselves.

@@ -9,7 +9,7 @@ namespace vostok {
 struct UnpackSumTraits {
   Dtype output = Dtype::f32;
   Layout output_layout = Layout::row_major;
-  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual
+  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual, and the length of lines
   Bias bias = Bias::none;
   Activation activation = Activation::none;
   Scale scale = Scale::one;

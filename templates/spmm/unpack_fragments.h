@@ -38,16 +38,16 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedA
 #endif
 }
 
-/// Pairs in global memory.
+/// Pairs in global memory, which the launch before may have written: plain loads.
 template <int bit, int words>
 __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const unsigned char*& from) {
   const bool present = (mask >> bit & 1U) != 0;
 #pragma unroll
-  for (int i = 0; i < words; ++i) pair[i] = present ? load_global(reinterpret_cast<const unsigned*>(from) + i) : 0;
+  for (int i = 0; i < words; ++i) pair[i] = present ? load_own(reinterpret_cast<const unsigned*>(from) + i) : 0;
   if (present) from += 4 * words;
 }
 
-__device__ inline unsigned load_word(const unsigned char* from) { return load_global(reinterpret_cast<const unsigned*>(from)); }
+__device__ inline unsigned load_word(const unsigned char* from) { return load_own(reinterpret_cast<const unsigned*>(from)); }
 
 /// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
 template <int words, class From>
@@ -56,6 +56,13 @@ class StripReader {
   StripReader() = default;
   __device__ StripReader(From strip, unsigned lane)
       : header_(load_word(strip + 4 * lane)), next_(strip + (packed_header_bytes + packed_start(header_) * (4 * words))) {}
+
+  /// The registers of the next k16 step, where steps are counted while the kernel runs. Of a strip, all steps are taken with next() or
+  /// all with read().
+  __device__ void next(unsigned (&fragments)[words][strip_registers]) {
+    read<0>(fragments);
+    header_ >>= strip_registers;
+  }
 
   /// The registers of k16 step `step`: register r of part i (0: the values or their high parts, 1: the low parts) is
   /// fragments[i][r]. Every step once, in ascending order.
@@ -76,7 +83,7 @@ class StripReader {
     for (int i = 0; i < words; ++i) fragments[i][index] = pair[i];
   }
 
-  unsigned header_;  ///< its low half is the mask
+  unsigned header_;  ///< its low half is the mask, of the steps to come
   From next_;
 };
 

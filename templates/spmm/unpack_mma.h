@@ -136,7 +136,7 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs&
     if (count > 0) DenseSplit<F>::split(shared.dense(0), shared.split(0), shared.column_scales(0));
     split_stage.step();
   }
-  unsigned until_promotion = config.promotion_blocks;
+  [[maybe_unused]] unsigned until_promotion = config.promotion_blocks;
 #pragma unroll 1
   for (unsigned i = 0; i < count; ++i) {
     // A block that splits B is one k block ahead in that: two stages must have landed.
@@ -150,10 +150,11 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs&
     }
     const unsigned char* const terms = splits ? shared.split(i % split_buffers) : shared.dense(stage.at);
     warp.add(packed, first_block + i, shared.strips(stage.at), shared.starts(stage.at), terms);
-    if (config.promotion_blocks > 0 && (--until_promotion == 0 || i + 1 == count)) {
-      warp.promote(shared.column_scales(splits ? i % split_buffers : stage.at));
-      until_promotion = config.promotion_blocks;
-    }
+    if constexpr (config.promotion_blocks > 0)
+      if (--until_promotion == 0 || i + 1 == count) {
+        warp.promote(shared.column_scales(splits ? i % split_buffers : stage.at));
+        until_promotion = config.promotion_blocks;
+      }
     stage.step();
   }
 }

@@ -16,7 +16,8 @@ class FragmentOutput {
   using Output = Element<traits.output>;
   using Stored = typename Output::Storage;
   using Pair = Vector<Stored, 2>;
-  /// Whether two neighbouring columns can be stored at once: fragments have even ones first.
+  /// Whether two neighbouring columns are stored at once. Fragments have even ones first, and the alignment divides the length
+  /// of rows as well: the last column has its neighbour.
   static constexpr bool pairs = row_major && traits.output_alignment >= static_cast<int>(sizeof(Pair));
 
  public:
@@ -37,54 +38,37 @@ class FragmentOutput {
       const long long row = first_row + lane / 4 + 8 * half;
       if (row >= m_ || column >= n_) continue;
       const float row_bias = scale_and_bias_.row_bias(static_cast<unsigned>(row));
-      const float values[2] = {sums[2 * half], sums[2 * half + 1]};
-      if (column + 1 < n_) store_some<2>(row, column, row_bias, values);
-      else store_some<1>(row, column, row_bias, values);
+      const long long at = row_major ? row * leading_ + column : column * leading_ + row;
+      if constexpr (pairs) {
+        store_pair(at, column, row_bias, sums[2 * half], sums[2 * half + 1]);
+      } else {
+        store_one(at, column, row_bias, sums[2 * half]);
+        if (column + 1 < n_) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias, sums[2 * half + 1]);
+      }
     }
   }
 
  private:
-  __device__ long long place(long long row, long long column) const { return row_major ? row * leading_ + column : column * leading_ + row; }
-
-  template <bool own>
-  static __device__ Stored load_one(const Stored* from) {
-    if constexpr (own) return load_own(from);
-    else return load_global(from);
+  __device__ void store_one(long long at, long long column, float row_bias, float sum) const {
+    float value = scale_and_bias_(sum, row_bias, column);
+    if constexpr (traits.residual) value += Output::to_float(load_global(residual_ + at));
+    if constexpr (traits.accumulate) value += Output::to_float(load_own(output_ + at));
+    store_global<stream>(output_ + at, Output::from_float(activated<traits.activation>(value)));
   }
 
-  /// Adds what the matrix holds; `own`: the matrix is C itself.
-  template <bool own, int count>
-  __device__ void add(float (&values)[2], const Stored* matrix, long long at) const {
-    if constexpr (pairs && count == 2) {
-      const auto* const from = reinterpret_cast<const Pair*>(matrix + at);
-      Pair pair;
-      if constexpr (own) pair = load_own(from);
-      else pair = load_global(from);
-#pragma unroll
-      for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
-    } else {
-#pragma unroll
-      for (int i = 0; i < count; ++i) values[i] += Output::to_float(load_one<own>(matrix + at + i * (row_major ? 1 : leading_)));
-    }
-  }
-
-  template <int count>
-  __device__ void store_some(long long row, long long column, float row_bias, const float (&sums)[2]) const {
-    const long long at = place(row, column);
-    float values[2];
-#pragma unroll
-    for (int i = 0; i < count; ++i) values[i] = scale_and_bias_(sums[i], row_bias, column + i);
-    if constexpr (traits.residual) add<false, count>(values, residual_, at);
-    if constexpr (traits.accumulate) add<true, count>(values, output_, at);
+  __device__ void store_pair(long long at, long long column, float row_bias, float first, float second) const {
+    float values[2] = {scale_and_bias_(first, row_bias, column), scale_and_bias_(second, row_bias, column + 1)};
+    if constexpr (traits.residual) add(values, load_global(reinterpret_cast<const Pair*>(residual_ + at)));
+    if constexpr (traits.accumulate) add(values, load_own(reinterpret_cast<const Pair*>(output_ + at)));
     Pair pair;
 #pragma unroll
-    for (int i = 0; i < count; ++i) pair.at[i] = Output::from_float(activated<traits.activation>(values[i]));
-    if constexpr (pairs && count == 2) {
-      store_global<stream>(reinterpret_cast<Pair*>(output_ + at), pair);
-    } else {
+    for (int i = 0; i < 2; ++i) pair.at[i] = Output::from_float(activated<traits.activation>(values[i]));
+    store_global<stream>(reinterpret_cast<Pair*>(output_ + at), pair);
+  }
+
+  static __device__ void add(float (&values)[2], Pair pair) {
 #pragma unroll
-      for (int i = 0; i < count; ++i) store_global<stream>(output_ + at + i * (row_major ? 1 : leading_), pair.at[i]);
-    }
+    for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
   }
 
   ScaleAndBias<traits.bias, traits.scale> scale_and_bias_;

@@ -9,12 +9,14 @@
 #include "parts/ldmatrix.h"
 #include "parts/loads.h"
 #include "parts/mma.h"
+#include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_shared.h"
 
 namespace vostok {
 
-/// Where a lane's rows of B's fragments lie in a tile of 16-bit terms, for the columns of its warp.
+/// Where a lane's rows of B's fragments lie in a tile of 16-bit terms, for the columns of its warp. A chunk's number only ever
+/// changes in bits that the first one's does not have, so that the places of the others are the first one's with bits flipped.
 template <class F>
 class DenseFragments {
   static constexpr auto config = F::config;
@@ -28,42 +30,30 @@ class DenseFragments {
 
   __device__ DenseFragments(unsigned column_warp, unsigned lane) {
     const unsigned first_column = column_warp * config.warp_columns;
-    if constexpr (along_k) {
-      const unsigned column = first_column + lane / 16 * 8 + lane % 8;
-#pragma unroll
-      for (int step = 0; step < strip_steps; ++step) offsets_[step] = Lines::place(column, 2 * step + lane / 8 % 2);
-    } else {
-#pragma unroll
-      for (int i = 0; i < loads; ++i) offsets_[i] = Lines::place(lane % 16, first_column / 8 + 2 * i + lane / 16);
-    }
+    if constexpr (along_k) offset_ = Lines::place(first_column + lane / 16 * 8 + lane % 8, lane / 8 % 2);
+    else offset_ = Lines::place(lane % 16, first_column / 8 + lane / 16);
   }
 
-  /// The words b0, b1 of one octet of columns and, with four matrices, of the next.
-  template <int step>
-  __device__ void load(unsigned (&words)[matrices], SharedAddress term, int index) const {
-    if constexpr (along_k) load_matrices<false>(words, term + (offsets_[step] + index * (16 * Lines::line_bytes)));
-    else load_matrices<true>(words, term + (offsets_[index] + step * (16 * Lines::line_bytes)));
+  /// The words b0, b1 of one octet of columns and, with four matrices, of the next: `index` counts these, `dense` is the tile of
+  /// one term, at a multiple of 128 bytes.
+  __device__ void load(unsigned (&words)[matrices], SharedAddress dense, int step, int index) const {
+    const SharedAddress first = dense + offset_;
+    if constexpr (along_k) load_matrices<false>(words, flipped(first, 32U * step) + index * (16 * Lines::line_bytes));
+    else load_matrices<true>(words, flipped(first, 32U * index % 128) + (32U * index / 128 * 128 + step * (16 * Lines::line_bytes)));
   }
 
  private:
-  unsigned offsets_[along_k ? strip_steps : loads];
-};
+  /// The address with these bits flipped, below 128.
+  static __device__ SharedAddress flipped(SharedAddress address, unsigned bits) {
+#if defined(VOSTOK_EMULATOR)
+    return {reinterpret_cast<const unsigned char*>(reinterpret_cast<unsigned long long>(address.at) ^ bits)};
+#else
+    return {address.at ^ bits};
+#endif
+  }
 
-/// How a row's scale is taken back: one factor at each promotion, one at the end. The first keeps sums of small rows and large
-/// columns from becoming infinite, the second the precision of the others: see row_factors.
-struct RowFactors {
-  float promotion;
-  float end;
+  unsigned offset_;
 };
-
-/// `inverse` is 1 / scale of the row. Sums in units of scale * A times B's true size are up to 2^34 times the column's
-/// largest element in a k block, and may be summed over 2^10 of those: 2^-44 leaves them all finite.
-__device__ inline RowFactors row_factors(float inverse) {
-  constexpr float least = 0x1p-44F;
-  if (inverse >= 1.0F) return {1.0F, inverse};
-  if (inverse >= least) return {inverse, 1.0F};
-  return {least, inverse * 0x1p44F};
-}
 
 template <class F>
 class WarpProduct {
@@ -79,37 +69,41 @@ class WarpProduct {
   static constexpr int strips = config.warp_strips;
   static constexpr int octets = config.warp_columns / 8;
 
-  /// `row_scales` of the warp's first row; read where the mode has them.
+  /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they are not
+  /// to be read early, as what is only read may be.
   __device__ WarpProduct(const float* row_scales, unsigned lane) {
     if constexpr (scaled)
 #pragma unroll
       for (int q = 0; q < strips; ++q)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) rows_[q][half] = row_factors(load_global(row_scales + q * packed_strip_rows + half * 8 + lane / 4));
+        for (int half = 0; half < 2; ++half) rows_[q][half] = row_factors(load_own(row_scales + q * packed_strip_rows + half * 8 + lane / 4));
   }
 
-  /// Adds the product of one k block.
-  template <class From>
-  __device__ void add(const From (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments, unsigned lane) {
-    StripReader<words, From> readers[strips];
-#pragma unroll
-    for (int q = 0; q < strips; ++q) readers[q] = StripReader<words, From>(from[q], lane);
-    if constexpr (low_first) {
-      Fragments high[strip_steps];
-      add_low_products<0>(high[0], readers, dense, fragments);
-      add_low_products<1>(high[1], readers, dense, fragments);
-      add_low_products<2>(high[2], readers, dense, fragments);
-      add_low_products<3>(high[3], readers, dense, fragments);
-      add_high_products<0>(high[0], dense, fragments);
-      add_high_products<1>(high[1], dense, fragments);
-      add_high_products<2>(high[2], dense, fragments);
-      add_high_products<3>(high[3], dense, fragments);
-    } else {
-      add_step<0>(readers, dense, fragments);
-      add_step<1>(readers, dense, fragments);
-      add_step<2>(readers, dense, fragments);
-      add_step<3>(readers, dense, fragments);
-    }
+  /// Adds the product of one k block, whose strips are in shared memory.
+  __device__ void add(const SharedAddress (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments, unsigned lane) {
+    visit_passes([&](auto pass) {
+      StripReader<words, SharedAddress> readers[strips];
+      open(readers, from, lane);
+      visit_steps([&](auto step) {
+        Fragments a[words];
+        read(a, readers, [](auto& reader, auto& pairs) { reader.template read<decltype(step)::value>(pairs); });
+        add_step<decltype(pass)::value>(a, dense, fragments, step.value);
+      });
+    });
+  }
+
+  /// The same of strips in global memory: rare, so that the steps stay a loop.
+  __device__ void add(const unsigned char* const (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments, unsigned lane) {
+    visit_passes([&](auto pass) {
+      StripReader<words, const unsigned char*> readers[strips];
+      open(readers, from, lane);
+#pragma unroll 1
+      for (int step = 0; step < strip_steps; ++step) {
+        Fragments a[words];
+        read(a, readers, [](auto& reader, auto& pairs) { reader.next(pairs); });
+        add_step<decltype(pass)::value>(a, dense, fragments, step);
+      }
+    });
   }
 
   /// After the k block that completes promotion_blocks, and after the last. `column_scales` are those of the warp's first column.
@@ -148,60 +142,68 @@ class WarpProduct {
     unsigned at[strips][strip_registers];
   };
 
-  template <int step, class Readers>
-  static __device__ void read(Fragments (&terms_of_a)[words], Readers& readers) {
+  template <int number>
+  struct Constant {
+    static constexpr int value = number;
+  };
+
+  /// visit(step) for each k16 step, whose number is a constant.
+  template <class Visit>
+  static __device__ void visit_steps(Visit visit) {
+    visit(Constant<0>());
+    visit(Constant<1>());
+    visit(Constant<2>());
+    visit(Constant<3>());
+  }
+
+  /// Which products of a k block are added at a time.
+  enum Pass { all_products, low_products, high_products };
+
+  /// visit(pass) for each time that a k block's strips are unpacked.
+  template <class Visit>
+  static __device__ void visit_passes(Visit visit) {
+    if constexpr (low_first) {
+      visit(Constant<low_products>());
+      visit(Constant<high_products>());
+    } else {
+      visit(Constant<all_products>());
+    }
+  }
+
+  template <class From>
+  static __device__ void open(StripReader<words, From> (&readers)[strips], const From (&from)[strips], unsigned lane) {
+#pragma unroll
+    for (int q = 0; q < strips; ++q) readers[q] = StripReader<words, From>(from[q], lane);
+  }
+
+  /// The next step's, of every strip, which read_one(reader, pairs) reads.
+  template <class Readers, class ReadOne>
+  static __device__ void read(Fragments (&a)[words], Readers& readers, ReadOne read_one) {
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
       unsigned pairs[words][strip_registers];
-      readers[q].template read<step>(pairs);
+      read_one(readers[q], pairs);
 #pragma unroll
       for (int term = 0; term < words; ++term)
 #pragma unroll
-        for (int i = 0; i < strip_registers; ++i) terms_of_a[term].at[q][i] = pairs[term][i];
+        for (int i = 0; i < strip_registers; ++i) a[term].at[q][i] = pairs[term][i];
     }
   }
 
-  /// All products of a k16 step, one load of B's fragments after the other.
-  template <int step, class Readers>
-  __device__ void add_step(Readers& readers, SharedAddress dense, const DenseFragments<F>& fragments) {
-    Fragments a[words];
-    read<step>(a, readers);
+  /// The products of a k16 step, one load of B's fragments after the other.
+  template <int pass>
+  __device__ void add_step(const Fragments (&a)[words], SharedAddress dense, const DenseFragments<F>& fragments, int step) {
 #pragma unroll
     for (int load = 0; load < DenseFragments<F>::loads; ++load) {
-      unsigned b[words][matrices];
-#pragma unroll
-      for (int term = 0; term < words; ++term) fragments.template load<step>(b[term], dense + term * dense_term_bytes(config), load);
-      if constexpr (words == 2) {
-        multiply(low_sums(), a[1], b[0], load);
-        multiply(low_sums(), a[0], b[1], load);
+      unsigned high[matrices];
+      fragments.load(high, dense, step, load);
+      if constexpr (words == 2 && pass != high_products) {
+        unsigned low[matrices];
+        fragments.load(low, dense + dense_term_bytes(config), step, load);
+        multiply(low_sums(), a[1], high, load);
+        multiply(low_sums(), a[0], low, load);
       }
-      multiply(sums_, a[0], b[0], load);
-    }
-  }
-
-  /// Those with a low term; keeps the high ones of A.
-  template <int step, class Readers>
-  __device__ void add_low_products(Fragments& high, Readers& readers, SharedAddress dense, const DenseFragments<F>& fragments) {
-    Fragments a[words];
-    read<step>(a, readers);
-    high = a[0];
-#pragma unroll
-    for (int load = 0; load < DenseFragments<F>::loads; ++load) {
-      unsigned b[words][matrices];
-#pragma unroll
-      for (int term = 0; term < words; ++term) fragments.template load<step>(b[term], dense + term * dense_term_bytes(config), load);
-      multiply(sums_, a[1], b[0], load);
-      multiply(sums_, a[0], b[1], load);
-    }
-  }
-
-  template <int step>
-  __device__ void add_high_products(const Fragments& high, SharedAddress dense, const DenseFragments<F>& fragments) {
-#pragma unroll
-    for (int load = 0; load < DenseFragments<F>::loads; ++load) {
-      unsigned b[matrices];
-      fragments.template load<step>(b, dense, load);
-      multiply(sums_, high, b, load);
+      if constexpr (pass != low_products) multiply(sums_, a[0], high, load);
     }
   }
 

@@ -62,7 +62,7 @@ struct Either<A, B, true> {
 template <class F>
 using TermLines = typename detail::Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>::Type;
 
-/// Parts of shared memory by their offsets: stages of B, of strips and of their starts, then what split B needs.
+/// Parts of shared memory by their offsets. Tiles of B come first: they start at multiples of 128 bytes.
 template <class F>
 class UnpackShared {
   static constexpr auto config = F::config;
@@ -70,11 +70,12 @@ class UnpackShared {
   static constexpr int dense_bytes = dense_stage_bytes(config);
   static constexpr int strip_bytes = packed_unit_bytes * strip_stage_units(config);
   static constexpr int start_bytes = 4 * strip_start_words(config);
-  static constexpr int strips_begin = config.stages * dense_bytes;
-  static constexpr int split_begin = strips_begin + config.stages * strip_bytes;
-  static constexpr int scales_begin = split_begin + (splits ? split_buffers * dense_bytes : 0);
+  static constexpr int split_begin = config.stages * dense_bytes;
+  static constexpr int strips_begin = split_begin + (splits ? split_buffers * dense_bytes : 0);
+  static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
   static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
   static constexpr int end = starts_begin + config.stages * start_bytes;
+  static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
   static_assert(end <= shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
 
  public:

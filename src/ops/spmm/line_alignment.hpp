@@ -21,10 +21,12 @@ inline int dense_alignment(const SpmmQuery& query) {
   return line_alignment(query, length, p.dense_leading, p.dense_stride, p.element);
 }
 
+/// Of C and of the residual. It divides a line's length as well: vectors that start in a line end in it.
 inline int output_alignment(const SpmmQuery& query) {
   const Spmm& p = query.problem;
   const std::int64_t length = p.output_layout == Layout::row_major ? query.n.divisor() : query.statistics.rows;
-  return line_alignment(query, length, p.output_leading, p.output_stride, p.output.value_or(p.element));
+  const Dtype type = p.output.value_or(p.element);
+  return static_cast<int>(std::gcd(line_alignment(query, length, p.output_leading, p.output_stride, type), length * size_of(type)));
 }
 
 }  // namespace vostok::ops

@@ -37,7 +37,7 @@ int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.
 
 /// Registers that sums and fragments take at least; addresses and counters need some more.
 int registers_needed(const Case& c) {
-  const int sums = c.config.warp_strips * c.config.warp_columns / 2 * (c.config.promotion_blocks > 0 ? 2 : 1);
+  const int sums = lane_sums(c.config) * ((c.config.promotion_blocks > 0 ? 2 : 1) + (has_low_sums(c.config) ? 1 : 0));
   const int fragments = terms(c.config) * (4 * c.config.warp_strips + (c.config.warp_columns >= 16 ? 4 : 2));
   const int rows = packed_scales_rows(c.config.mode) ? 4 * c.config.warp_strips : 0;
   constexpr int addresses = 44;
@@ -112,8 +112,8 @@ constexpr std::array rules = {
     Rule{"sums and fragments do not fit the registers that min_blocks leaves", [](const Case& c) { return registers_needed(c) > register_limit(c); }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
-    Rule{"half of the tile's strips or more would lie past the last row",
-         [](const Case& c) { return tile_rows(c.config) > packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+    Rule{"half of the tile's strips, of more than two, would lie past the last row",
+         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"B cannot be cut into tiles: they are too many",
          [](const Case& c) { return c.config.prepare_dense && split_dense_declined(c.query, {}).has_value(); }},
     Rule{"the sums of slices would take more than 512 MiB",

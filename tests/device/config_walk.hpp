@@ -1,0 +1,45 @@
+// Random configs of a family, away from its default: what tests run beside it.
+#pragma once
+
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/family.hpp"
+#include "sparse/generate.hpp"
+
+namespace vostok::test {
+
+/// Values to try for each field of a config.
+using FieldValues = std::map<std::string, std::vector<std::string>>;
+
+/// The config at the end of a random walk through admitted ones, from the default on; it has `value` in `field` where one is
+/// given. Nothing where the walk does not get there.
+inline std::optional<FieldMap> walk(const ops::Family& family, const ops::Query& query, const FieldValues& all, sparse::Random& random,
+                                    const std::string& field = {}, const std::string& value = {}) {
+  constexpr int moves_wanted = 30;
+  constexpr int most_attempts = 20000;
+  const auto one_of = [&](const auto& list) { return *std::next(list.begin(), random.below(static_cast<std::int64_t>(list.size()))); };
+  FieldMap config = family.default_config(query);
+  int moves = 0;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    FieldMap candidate = config;
+    for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes) {
+      const auto& [other, values] = one_of(all);
+      candidate[other] = one_of(values);
+    }
+    if (!field.empty() && random.below(2) == 0) candidate[field] = value;
+    if (family.forbidden(query, candidate)) continue;
+    config = candidate;
+    if (++moves >= moves_wanted && (field.empty() || config[field] == value)) return config;
+  }
+  return std::nullopt;
+}
+
+inline FieldMap random_config(const ops::Family& family, const ops::Query& query, const FieldValues& all, sparse::Random& random) {
+  return walk(family, query, all, random).value_or(family.default_config(query));
+}
+
+}  // namespace vostok::test
