@@ -11,6 +11,7 @@
 
 #include <vostok/plan.hpp>
 
+#include <abi/chunk_start.h>
 #include <abi/packed_strips.h>
 #include <abi/strip.h>
 #include <abi/tile_lists.h>
@@ -55,6 +56,7 @@ struct TopologyNeeds {
   bool transposed = false;           ///< every form below is A^T's
   bool row_order = false;
   int strip_entries = 0;       ///< 0: no strips
+  int chunk_items = 0;         ///< 0: no chunks
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 };
@@ -67,8 +69,10 @@ struct TopologyPointers {
   const std::int32_t* value_positions = nullptr;  ///< transposed: where each nonzero's value lies in the CSR order of A
   const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
   std::int64_t strip_count = 0;                   ///< padding included
-  PackedStructure packed = {};                    ///< sizes of 0 where not needed
-  TileLists tile_lists = {};                      ///< of the shape needed
+  const ChunkStart* chunks = nullptr;             ///< each chunk's start, and the end behind them
+  std::int64_t chunk_count = 0;
+  PackedStructure packed = {};  ///< sizes of 0 where not needed
+  TileLists tile_lists = {};    ///< of the shape needed
 };
 
 class Family {

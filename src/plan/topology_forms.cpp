@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ops/topology/chunks.hpp"
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/packed_strips.hpp"
 #include "ops/topology/tile_lists.hpp"
+#include "sparse/chunks.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/row_order.hpp"
 #include "sparse/strips.hpp"
@@ -40,6 +42,7 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   derive_columns(queue, needs.index, queued);
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
+  if (needs.chunk_items > 0) derive_chunks(queue, needs.chunk_items, queued);
   if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
 }
 
@@ -82,6 +85,22 @@ void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& qu
     queued = true;
   }
   strip_tables.emplace(entries, std::move(table));
+}
+
+void TopologyForms::derive_chunks(const ops::Queue& queue, int items, bool& queued) {
+  if (chunk_tables.contains(items)) return;
+  if (statistics.rows + statistics.nonzeros > std::numeric_limits<std::int32_t>::max())
+    fail(ErrorCode::unsupported, "cannot cut a topology into chunks: {} rows and {} nonzeros are past 2^31 - 1", statistics.rows,
+         statistics.nonzeros);
+  ChunkTable table{.chunks = {}, .count = chunk_count(statistics.rows, statistics.nonzeros, items)};
+  if (!host_offsets.empty()) {
+    table.chunks = upload(queue, sparse::chunk_starts(host_offsets, items));
+  } else {
+    table.chunks = ops::QueuedMemory(queue, (table.count + 1) * std::int64_t{sizeof(ChunkStart)});
+    ops::cut_chunks(queue, arrays(), items, table.chunks.as<ChunkStart>(), table.count);
+    queued = true;
+  }
+  chunk_tables.emplace(items, std::move(table));
 }
 
 void TopologyForms::derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued) {
@@ -147,6 +166,11 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
     pointers.strips = table.strips.as<const Strip>();
     pointers.strip_count = table.count;
   }
+  if (needs.chunk_items > 0) {
+    const ChunkTable& table = chunk_tables.at(needs.chunk_items);
+    pointers.chunks = table.chunks.as<const ChunkStart>();
+    pointers.chunk_count = table.count;
+  }
   if (needs.tiles.rows > 0) {
     const TileTable& table = tile_tables.at({needs.tiles.rows, needs.tiles.columns});
     pointers.tile_lists = {.tiles = table.tiles.as<const SampleTile>(),
@@ -161,6 +185,7 @@ template <class Self, class Visit>
 void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
+  for (auto& [items, table] : self.chunk_tables) visit(table.chunks);
   for (auto& [shape, table] : self.tile_tables)
     for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
 }

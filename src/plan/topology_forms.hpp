@@ -43,6 +43,12 @@ struct TopologyForms {
   };
   std::map<int, StripTable> strip_tables;  ///< by entries
 
+  struct ChunkTable {
+    ops::QueuedMemory chunks;
+    std::int64_t count = 0;
+  };
+  std::map<int, ChunkTable> chunk_tables;  ///< by items
+
   struct TileTable {
     ops::QueuedMemory tiles;
     ops::QueuedMemory row_shifts;
@@ -84,6 +90,7 @@ struct TopologyForms {
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);
   void derive_row_order(const ops::Queue& queue, bool& queued);
   void derive_strips(const ops::Queue& queue, int entries, bool& queued);
+  void derive_chunks(const ops::Queue& queue, int items, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, bool& queued);
 };

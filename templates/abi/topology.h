@@ -1,6 +1,7 @@
 // The kernels that check, copy and derive the forms of a CSR structure: what host and kernel share.
 #pragma once
 
+#include "abi/chunk_start.h"
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/strip.h"
@@ -158,6 +159,18 @@ struct FillStripsArgs {
   int strip_entries;
 };
 
+struct FillChunksTraits {
+  IntegerType offsets = IntegerType::i32;  ///< the one type: chunks number their nonzeros in 32 bits
+};
+
+struct FillChunksArgs {
+  const int* row_offsets;
+  ChunkStart* chunks;  ///< chunk_count + 1
+  long long rows;
+  long long chunk_count;
+  int chunk_items;
+};
+
 /// What is written for every nonzero.
 struct ExpandRowsTraits {
   bool wide_offsets = false;
@@ -221,6 +234,11 @@ constexpr void fields(S& traits, Visit&& visit) {
 }
 
 template <FieldsOf<FillStripsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("offsets", traits.offsets);
+}
+
+template <FieldsOf<FillChunksTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("offsets", traits.offsets);
 }

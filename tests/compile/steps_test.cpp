@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "ops/topology/chunks.hpp"
 #include "ops/topology/csr.hpp"
 #include "ops/topology/mask.hpp"
 #include "ops/topology/pack_strips.hpp"
@@ -120,6 +121,7 @@ Requests collect() {
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, false);
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, true);
   ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
+  ops::cut_chunks(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<ChunkStart*>(memory), 19);
   queue_masks(queue);
   queue_packed_forms(queue);
   queue_tile_lists(queue);

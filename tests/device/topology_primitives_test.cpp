@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "device/topology_harness.hpp"
+#include "ops/topology/chunks.hpp"
+#include "sparse/chunks.hpp"
 #include "sparse/row_order.hpp"
 #include "sparse/strips.hpp"
 #include "sparse/transpose.hpp"
@@ -120,6 +123,22 @@ TEST_CASE("row orders and strips are those of the host, with 32-bit and 64-bit o
             CHECK((strip.row == expected[i].row && strip.begin == expected[i].begin && strip.end == expected[i].end &&
                    strip.first == expected[i].first));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("chunks are those of the host") {
+  for (const test::StepDevice& on : test::step_devices()) {
+    for (const sparse::Csr& csr : test::sample_structures(seed)) {
+      INFO(on.on.name, ": ", csr.rows, " x ", csr.cols, ", ", csr.nonzeros(), " nonzeros");
+      const test::DeviceCsr device(on.device(), csr);
+      for (const int items : {1, 8, 64}) {
+        const std::vector<ChunkStart> expected = sparse::chunk_starts(csr.row_offsets, items);
+        const DeviceVector<ChunkStart> chunks(on.device(), expected.size());
+        ops::cut_chunks(on.queue(), device.arrays(), items, chunks.data(), static_cast<std::int64_t>(expected.size()) - 1);
+        const std::vector<ChunkStart> found = chunks.read();
+        CHECK(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(ChunkStart)) == 0);
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "device/topology_harness.hpp"
 #include "error_code.hpp"
+#include "sparse/chunks.hpp"
 #include "sparse/row_order.hpp"
 #include "sparse/strips.hpp"
 #include "sparse/transpose.hpp"
@@ -38,7 +39,8 @@ std::vector<T> read(device::Device& device, const void* memory, std::int64_t cou
 /// Every form of a structure or its transpose, against the host's.
 void check_forms(const test::StepDevice& on, TopologyState& topology, const sparse::Csr& expected, bool transposed) {
   device::Device& device = on.device();
-  const ops::TopologyPointers narrow = topology.pointers({.index = IndexType::u16, .transposed = transposed, .row_order = true, .strip_entries = 4});
+  const ops::TopologyPointers narrow =
+      topology.pointers({.index = IndexType::u16, .transposed = transposed, .row_order = true, .strip_entries = 4, .chunk_items = 8});
   const ops::TopologyPointers wide = topology.pointers({.index = IndexType::i32, .transposed = transposed});
   const std::vector<std::int32_t> offsets = read<std::int32_t>(device, narrow.row_offsets, expected.rows + 1);
   CHECK(std::vector<std::int64_t>(offsets.begin(), offsets.end()) == expected.row_offsets);
@@ -52,6 +54,11 @@ void check_forms(const test::StepDevice& on, TopologyState& topology, const spar
   REQUIRE(narrow.strip_count >= static_cast<std::int64_t>(strips.size()));
   const auto found = read<Strip>(device, narrow.strips, static_cast<std::int64_t>(strips.size()));
   CHECK((strips.empty() || std::memcmp(found.data(), strips.data(), strips.size() * sizeof(Strip)) == 0));
+  const std::vector<ChunkStart> chunks = sparse::chunk_starts(expected.row_offsets, 8);
+  REQUIRE(narrow.chunk_count + 1 == static_cast<std::int64_t>(chunks.size()));
+  const auto found_chunks = read<ChunkStart>(device, narrow.chunks, narrow.chunk_count + 1);
+  CHECK(std::memcmp(found_chunks.data(), chunks.data(), chunks.size() * sizeof(ChunkStart)) == 0);
+  CHECK(wide.chunks == nullptr);
 }
 
 /// Counts what the library holds and how often it asked.
