@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "device/random_configs.hpp"
 #include "device/row_tile_harness.hpp"
 
 using namespace vostok;
@@ -18,8 +19,8 @@ constexpr std::uint64_t seed = 20201;
 RowTileConfig parse(const FieldMap& map) { return codegen::from_map<RowTileConfig>(map).value(); }
 
 /// Values to try for each field of a config; every field is named (checked below).
-const std::map<std::string, std::vector<std::string>>& field_values() {
-  static const std::map<std::string, std::vector<std::string>> values = {
+const FieldValues& field_values() {
+  static const FieldValues values = {
       {"tile_rows", {"1", "2", "3", "4", "8", "16"}},
       {"tile_columns", {"1", "4", "8", "16", "32", "64", "128", "256"}},
       {"threads_per_row", {"1", "2", "4", "8", "16", "32"}},
@@ -45,49 +46,16 @@ const std::map<std::string, std::vector<std::string>>& field_values() {
   return values;
 }
 
-/// The config at the end of a random walk through admitted ones, away from the default; it has `value` in `field` where one is
-/// given. Nothing where the walk does not get there.
 std::optional<FieldMap> walk(const ops::SpmmQuery& query, sparse::Random& random, const std::string& field = {}, const std::string& value = {}) {
-  constexpr int moves_wanted = 30;
-  constexpr int most_attempts = 20000;
-  const auto one_of = [&](const auto& list) { return *std::next(list.begin(), random.below(static_cast<std::int64_t>(list.size()))); };
-  FieldMap config = row_tile().default_config(query);
-  int moves = 0;
-  for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    FieldMap candidate = config;
-    for (std::int64_t changes = 1 + random.below(3); changes > 0; --changes) {
-      const auto& [other, values] = one_of(field_values());
-      candidate[other] = one_of(values);
-    }
-    if (!field.empty() && random.below(2) == 0) candidate[field] = value;
-    if (row_tile().forbidden(query, candidate)) continue;
-    config = candidate;
-    if (++moves >= moves_wanted && (field.empty() || config[field] == value)) return config;
-  }
-  return std::nullopt;
+  return walk_configs(row_tile(), field_values(), query, random, field, value);
 }
 
 FieldMap random_config(const ops::SpmmQuery& query, sparse::Random& random) { return walk(query, random).value_or(row_tile().default_config(query)); }
 
-template <class T>
-T pick(sparse::Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
-}
-
 Spmm random_problem(sparse::Random& random) {
-  Spmm problem{.n = pick<std::int64_t>(random, {1, 2, 3, 4, 7, 8, 12, 17, 32, 33, 52, 64, 100})};
-  if (random.below(3) == 0) problem.dense_leading = problem.n + random.below(9);
-  if (random.below(3) == 0) problem.output_leading = problem.n + random.below(9);
-  problem.alignment_bytes = pick(random, {4, 8, 16, 16});
+  Spmm problem = random_csr_problem(random);
   problem.math = pick(random, {Math::accurate, Math::strict});
-  problem.epilogue.bias = pick(random, {Bias::none, Bias::per_row, Bias::per_column});
   return problem;
-}
-
-sparse::Csr random_matrix(sparse::Random& random) {
-  const auto rows = pick<std::int64_t>(random, {1, 2, 5, 16, 33, 70});
-  const auto cols = pick<std::int64_t>(random, {1, 3, 16, 61, 147, 300});
-  return uneven_mask(rows, cols, random.bits());
 }
 
 /// Columns of B in use by row `row`.
