@@ -21,6 +21,7 @@ template <class F>
 class StagedEntries {
   static constexpr auto config = F::config;
   static constexpr unsigned step_length = config.tile_nonzeros;
+  static constexpr unsigned subwarps = lanes_per_row(config) / config.threads_per_row;
   static constexpr int loads =
       (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
   static_assert(sizeof(StagedStep<F>) == staged_bytes(F::traits, F::config), "staged_bytes differs from the layout");
@@ -66,7 +67,7 @@ class StagedEntries {
   template <int count>
   static __device__ constexpr unsigned position(unsigned batch, int i, unsigned subwarp) {
     constexpr int width = read_width<count>;
-    return ((batch * count + i) / width * config.row_split + subwarp) * width + i % width;
+    return ((batch * count + i) / width * subwarps + subwarp) * width + i % width;
   }
 
   template <int count>

@@ -1,0 +1,67 @@
+// The cost model of nonzero_split: that of row_tile (its constants were measured), with chunks of equal length in the place of rows, so
+// that there is no tail, and another launch where rows are split. It ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/spmm/csr_cost.hpp"
+#include "ops/spmm/nonzero_split.hpp"
+
+namespace vostok::ops::nonzero_split {
+
+namespace {
+
+/// Microseconds that a chunk takes alone: the table, the entries and the batches' rows of B, one after another, and the rows that end.
+double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
+  constexpr double start_us = 0.6;
+  constexpr double step_us = 0.111;
+  constexpr double batch_us = 0.121;
+  constexpr double value_us = 0.00013;
+  constexpr double row_us = 0.02;
+  const double rows = c.chunk_items / (size.mean_row + 1);
+  const double entries = c.chunk_items - rows;
+  const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
+  const double batches = std::ceil(entries / c.loads_in_flight + 0.5);
+  return start_us + std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * c.loads_in_flight * value_us) +
+         rows * row_us;
+}
+
+/// Microseconds of the launch that adds what several blocks have of a row.
+double split_rows_us(const SpmmQuery& query, const NonzeroSplitConfig& c) {
+  if (!splits_rows(query, c)) return 0;
+  constexpr double launch_us = 1.7;
+  constexpr double piece_us = 0.08;
+  const double pieces = static_cast<double>(query.statistics.longest_row) / c.chunk_items / c.chunks_per_block;
+  return launch_us + pieces / split_rows_config(c).ranges * piece_us;
+}
+
+}  // namespace
+
+bool defeats_rows(const SpmmQuery& query) {
+  const TopologyStatistics& s = query.statistics;
+  constexpr double usual_variation = 0.8;
+  constexpr double usual_longest = 5;
+  constexpr std::int64_t tile_columns = 128;
+  const bool uneven = s.row_variation > usual_variation || static_cast<double>(s.longest_row) > usual_longest * std::max(s.mean_row, 1.0);
+  const double rows = static_cast<double>(s.rows) * static_cast<double>(ceil_div(query.n.most, tile_columns) * query.problem.batch);
+  return uneven || rows < machine_of(query).multiprocessors;
+}
+
+double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
+  const Machine machine = machine_of(query);
+  const csr_product::Sizes size = csr_product::sizes_of(query);
+  const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n.most, 1), config.tile_columns));
+  const double blocks = static_cast<double>(block_count(query, config) * query.problem.batch) * column_tiles;
+  const double waves = std::max(1.0, blocks / (machine.multiprocessors * config.min_blocks));
+  const double block_rows = std::max(1.0, config.chunks_per_block * config.chunk_items / (size.mean_row + 1));
+  const double rows_together = block_rows * (1 + (config.min_blocks - 1) * 0.2);
+  const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
+  const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
+  constexpr double launch_us = 1.1;
+  constexpr double unproven = 1.2;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
+  const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
+                    0.35 * csr_product::output_us(query, size, machine) + csr_product::preparation_us(query, size, config, machine);
+  return defeats_rows(query) ? us : us * unproven;
+}
+
+}  // namespace vostok::ops::nonzero_split

@@ -1,0 +1,171 @@
+// The space of nonzero_split as tables. Nothing of it is measured yet: it holds what the cost model and row_tile's measurements
+// (bench/NOTES.md) leave open.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/nonzero_split.hpp"
+
+namespace vostok::ops::nonzero_split {
+
+namespace {
+
+using csr_product::Preparation;
+using csr_product::preparations;
+
+/// How the lanes of a warp share columns; the warp's other lanes have chunks of their own.
+struct Shape {
+  int threads_per_row;
+  int parts;  ///< of dense_vector columns per lane
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+constexpr std::array shapes = {Shape{32, 1}, Shape{32, 2}, Shape{16, 1}, Shape{16, 2}, Shape{8, 1}, Shape{8, 2}, Shape{4, 1}};
+
+constexpr std::array chunk_sizes = {32, 64, 128, 256};
+
+constexpr std::array block_threads = {128, 256, 512};
+
+struct Steps {
+  int tile_nonzeros;
+  bool prefetch;
+};
+
+constexpr std::array steps = {Steps{64, true}, Steps{128, true}, Steps{256, false}};
+
+constexpr std::array loads = {8, 4, 16};
+
+/// Threads that share a multiprocessor: 128 registers each, as for row_tile.
+constexpr int resident_threads = 512;
+
+constexpr int warp_lanes = 32;
+
+/// What every config of this query and preparation has in common.
+NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation) {
+  const NonzeroSplitTraits t = traits(query);
+  return {.sparse_vector = csr_product::widest_sparse_vector(query, t, preparation),
+          .dense_vector = csr_product::widest_dense_vector(query, t, preparation),
+          .column_edge = ColumnEdge::clamped,
+          .stream_output = csr_product::streams_output(query),
+          .prepare_dense = preparation.prepare_dense,
+          .pack_values = preparation.pack_values};
+}
+
+/// A block of about that many threads. Few lanes mean many chunks, each with entries and pieces in shared memory: fewer chunks where
+/// every device's blocks could not hold them.
+NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config, const Shape& shape, int threads_per_block) {
+  constexpr int portable_shared_bytes = 48 * 1024;
+  config.threads_per_row = shape.threads_per_row;
+  config.tile_columns = shape.threads_per_row * shape.parts * config.dense_vector;
+  config.chunks_per_block = threads_per_block / shape.threads_per_row;
+  while (shared_bytes(traits(query), config) > portable_shared_bytes && threads(config) > warp_lanes) config.chunks_per_block /= 2;
+  const int least = std::max(config.loads_in_flight, config.sparse_vector);
+  while (shared_bytes(traits(query), config) > portable_shared_bytes && config.tile_nonzeros > least) config.tile_nonzeros /= 2;
+  config.min_blocks = std::max(1, resident_threads / threads(config));
+  return config;
+}
+
+NonzeroSplitConfig with_steps(NonzeroSplitConfig config, const Steps& step, int loads_in_flight) {
+  config.tile_nonzeros = step.tile_nonzeros;
+  config.prefetch_sparse = step.prefetch;
+  config.loads_in_flight = loads_in_flight;
+  return config;
+}
+
+/// A shape as wide as n, or as a warp, with as many lanes as that takes.
+Shape widest_shape(const SpmmQuery& query, int dense_vector) {
+  return {std::max(1, csr_product::rounded_columns(query, warp_lanes * dense_vector) / dense_vector), 1};
+}
+
+/// Items of a chunk of which the device runs two at a time in every place that it has.
+int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config) {
+  constexpr std::int64_t rounds = 2;
+  const auto multiprocessors = static_cast<std::int64_t>(machine_of(query).multiprocessors);
+  const std::int64_t places = multiprocessors * resident_threads / config.threads_per_row * rounds;
+  const std::int64_t tiles = ceil_div(query.n.most, config.tile_columns) * query.problem.batch;
+  const std::int64_t items = (query.statistics.rows + query.statistics.nonzeros) * tiles / places;
+  int fitting = chunk_sizes.front();
+  for (const int size : chunk_sizes)
+    if (size <= items) fitting = size;
+  return fitting;
+}
+
+NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+  const NonzeroSplitConfig base = with_steps(common(query, preparation), {128, true}, 8);
+  NonzeroSplitConfig config = with_block(query, base, widest_shape(query, base.dense_vector), 256);
+  config.chunk_items = fitting_chunk_items(query, config);
+  return config;
+}
+
+/// The short list's entries beside the default, by what they differ in.
+struct Choice {
+  Shape shape;
+  int chunk_items;
+  int threads_per_block;
+  Steps step;
+  int loads_in_flight;
+  Raster raster;
+};
+
+constexpr std::array choices = {
+    Choice{{32, 1}, 128, 256, {128, true}, 8, Raster::rows_first},    Choice{{32, 1}, 64, 128, {128, true}, 16, Raster::columns_first},
+    Choice{{8, 1}, 64, 256, {64, true}, 8, Raster::rows_first},       Choice{{8, 1}, 32, 128, {64, true}, 8, Raster::columns_first},
+    Choice{{16, 1}, 64, 256, {128, true}, 8, Raster::rows_first},     Choice{{16, 1}, 32, 128, {64, true}, 16, Raster::columns_first},
+    Choice{{32, 2}, 64, 256, {128, true}, 4, Raster::columns_first},  Choice{{32, 1}, 256, 256, {256, false}, 16, Raster::rows_first},
+    Choice{{16, 2}, 128, 256, {128, true}, 8, Raster::columns_first}, Choice{{8, 1}, 128, 512, {128, true}, 16, Raster::rows_first},
+};
+
+void add_once(std::vector<NonzeroSplitConfig>& list, const NonzeroSplitConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base, const Choice& choice) {
+  NonzeroSplitConfig config = with_block(query, with_steps(base, choice.step, choice.loads_in_flight), choice.shape, choice.threads_per_block);
+  config.chunk_items = choice.chunk_items;
+  config.raster = choice.raster;
+  return config;
+}
+
+/// The default and everything that the tables combine to.
+std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
+  const NonzeroSplitConfig base = common(query, preparation);
+  std::vector<Shape> all(shapes.begin(), shapes.end());
+  const Shape widest = widest_shape(query, base.dense_vector);
+  if (std::find(all.begin(), all.end(), widest) == all.end()) all.push_back(widest);
+  std::vector<NonzeroSplitConfig> list = {default_of(query, preparation)};
+  for (const Shape& shape : all)
+    for (const int chunk_items : chunk_sizes)
+      for (const int threads_per_block : block_threads)
+        for (const Steps& step : steps)
+          for (const int loads_in_flight : loads)
+            for (const Raster raster : {Raster::rows_first, Raster::columns_first})
+              add_once(list, chosen(query, base, {shape, chunk_items, threads_per_block, step, loads_in_flight, raster}));
+  return list;
+}
+
+}  // namespace
+
+NonzeroSplitConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
+
+/// Everything with the preparation that is the best guess; of the others, the default.
+std::vector<NonzeroSplitConfig> space(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<NonzeroSplitConfig> list = combinations_of(query, all.front());
+  for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
+  return list;
+}
+
+std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<NonzeroSplitConfig> list = {default_config(query)};
+  if (!defeats_rows(query)) return list;
+  const NonzeroSplitConfig base = common(query, all.front());
+  for (const Choice& choice : choices) add_once(list, chosen(query, base, choice));
+  for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
+  return list;
+}
+
+}  // namespace vostok::ops::nonzero_split
