@@ -164,4 +164,9 @@ double sum_tolerance(std::int64_t longest, Dtype output) {
   return output == Dtype::f32 ? sum : sum + unit_roundoff(output);
 }
 
+double product_tolerance(std::int64_t longest, Dtype element, Math math, Dtype output) {
+  const bool rounded = element == Dtype::f32 && math == Math::tf32;
+  return sum_tolerance(longest, output) + (rounded ? 0x1p-10 : 0);
+}
+
 }  // namespace vostok::sparse

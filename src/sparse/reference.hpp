@@ -38,4 +38,7 @@ double relative_error(std::span<const float> y, std::int64_t leading, std::span<
 /// for bf16).
 double sum_tolerance(std::int64_t longest, Dtype output = Dtype::f32);
 
+/// The same of products of `element`s: under Math::tf32 each f32 may have been rounded to 11 bits first, which adds 2^-10.
+double product_tolerance(std::int64_t longest, Dtype element, Math math, Dtype output);
+
 }  // namespace vostok::sparse

@@ -98,9 +98,10 @@ Check SpmmCase::verify(const std::function<void(Stream)>& enqueue) {
 
 Check SpmmCase::compare(const GuardedOutput::Contents& contents) const {
   const sparse::Csr& a = host_.walked;
-  const Dtype type = host_.problem.output.value_or(host_.problem.element);
+  const Spmm& problem = host_.problem;
+  const Dtype type = problem.output.value_or(problem.element);
   const std::int64_t longest = sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices).longest_row;
-  Check check{.error = 0, .tolerance = sparse::sum_tolerance(longest, type), .wrong = contents.wrong};
+  Check check{.error = 0, .tolerance = sparse::product_tolerance(longest, problem.element, problem.math, type), .wrong = contents.wrong};
   for (const Sample& sample : samples_) {
     const auto width = static_cast<std::int64_t>(sample.columns.size());
     const std::vector<float> found = host_.columns_of(contents.values, sample.product, sample.columns);

@@ -55,7 +55,8 @@ inline tune::Check run_family(device::Device& device, const ops::Family& family,
   std::vector<ops::Launch> launches = family.launches(query, config, topology);
   for (ops::Launch& launch : launches) load_kernel(device, launch);
   return problem.verify([&](Stream stream) {
-    for (const ops::Launch& launch : launches) launch.enqueue(device, stream, problem.arguments());
+    const void* const arguments = problem.launch_arguments();
+    for (const ops::Launch& launch : launches) launch.enqueue(device, stream, arguments);
   });
 }
 

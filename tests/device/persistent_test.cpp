@@ -2,6 +2,7 @@
 // that is here.
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <functional>
 
 #include "base/temporary_folder.hpp"
@@ -31,13 +32,12 @@ std::vector<Spmm> problems() {
   list.push_back({.n = 16, .math = Math::strict});
   list.push_back({.n = 16, .math = Math::tf32});
   list.push_back({.n = 16, .epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true}});
-  for (Spmm &problem : list) problem.value_lifetime = ValueLifetime::persistent;
+  for (Spmm& problem : list) problem.value_lifetime = ValueLifetime::persistent;
   return list;
 }
 
-/// Plans and executes on random operands, twice; the outputs are compared with
-/// float64.
-void check(const Context &context, const Spmm &problem, const Topology &topology, const sparse::Csr &csr) {
+/// Plans and executes on random operands, twice; the outputs are compared with float64.
+void check(const Context& context, const Spmm& problem, const Topology& topology, const sparse::Csr& csr) {
   CAPTURE(problem.n);
   CAPTURE(name(problem.element));
   CAPTURE(problem.sparse_transposed);
@@ -51,7 +51,7 @@ void check(const Context &context, const Spmm &problem, const Topology &topology
   CHECK(packed.bytes() == plan.packed_bytes());
   CHECK(packed.format() == plan.packed_format());
   operands.set_packed(packed);
-  const auto run = [&](const SpmmPlan &with) {
+  const auto run = [&](const SpmmPlan& with) {
     const tune::Check result = operands.verify([&](Stream stream) { with.execute(stream, operands.call()); });
     CHECK_MESSAGE(result.wrong.empty(), result.wrong);
   };
@@ -64,16 +64,23 @@ void check(const Context &context, const Spmm &problem, const Topology &topology
   run(plan);
 }
 
+/// The same operands, with values that were packed.
+SpmmArguments packed_arguments(const SpmmOperands& operands, const PackedValues& packed, void* workspace) {
+  SpmmArguments arguments = operands.arguments();
+  arguments.values = nullptr;
+  arguments.packed = packed;
+  arguments.workspace = workspace;
+  return arguments;
+}
+
 }  // namespace
 
-TEST_CASE(
-    "plans of packed values multiply, also with values that were saved "
-    "and loaded, whatever the problem") {
+TEST_CASE("plans of packed values multiply, also with values that were saved and loaded, whatever the problem") {
   INFO("seed " << seed);
-  on_every_device([](const Context &context) {
+  on_every_device([](const Context& context) {
     const sparse::Csr csr = sparse::uniform(150, 200, 0.8, seed);
     const Topology topology = context.topology(csr.view());
-    for (const Spmm &problem : problems()) check(context, problem, topology, csr);
+    for (const Spmm& problem : problems()) check(context, problem, topology, csr);
     const sparse::Csr uneven = test::uneven_mask(70, 90, seed + 1);
     check(context, problems().front(), context.topology(uneven.view()), uneven);
     const sparse::Csr empty{.rows = 3, .cols = 4, .row_offsets = {0, 0, 0, 0}};
@@ -83,16 +90,14 @@ TEST_CASE(
   });
 }
 
-TEST_CASE(
-    "the choices of a plan for several n read one format, and packed "
-    "values serve every n") {
+TEST_CASE("the choices of a plan for several n read one format, and packed values serve every n") {
   INFO("seed " << seed);
-  on_every_device([](const Context &context) {
+  on_every_device([](const Context& context) {
     for (const Math math : {Math::accurate, Math::strict}) {
       const SpmmPlan plan = context.plan(Spmm{.n_values = {1, 8, 33}, .math = math, .value_lifetime = ValueLifetime::persistent},
                                          context.topology(sparse::uniform(40, 56, 0.7, seed).view()));
-      for (const plan::Choice &choice : plan.state()->choices) {
-        const auto &[family, config] = std::pair(choice.decision->family, choice.decision->config);
+      for (const plan::Choice& choice : plan.state()->choices) {
+        const auto& [family, config] = std::pair(choice.decision->family, choice.decision->config);
         const std::string format = family->packed_format(*choice.query, config);
         CHECK((format.empty() ? "csr/f32" : format) == plan.packed_format());
       }
@@ -100,11 +105,8 @@ TEST_CASE(
         CAPTURE(n);
         const SpmmOperands operands(context, sparse::uniform(40, 56, 0.7, seed), n, seed + 1);
         const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
-        SpmmArguments arguments = operands.arguments();
         const Workspace workspace = plan.make_workspace();
-        arguments.values = nullptr;
-        arguments.packed = packed;
-        arguments.workspace = workspace;
+        SpmmArguments arguments = packed_arguments(operands, packed, workspace);
         arguments.n = n;
         plan.execute(nullptr, arguments);
         test::device_of(context).synchronize(nullptr);
@@ -115,7 +117,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a plan without work packs, and executes without looking") {
-  on_every_device([](const Context &context) {
+  on_every_device([](const Context& context) {
     const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
     const SpmmOperands operands(context, sparse::uniform(8, 8, 0.5, 1), 8, 2);
     const SpmmPlan plan = context.plan(Spmm{.n = 0, .value_lifetime = ValueLifetime::persistent}, topology);
@@ -125,10 +127,8 @@ TEST_CASE("a plan without work packs, and executes without looking") {
   });
 }
 
-TEST_CASE(
-    "a topology whose plans read CSR keeps it, and one whose plans do "
-    "not can give it back") {
-  on_every_device([](const Context &context) {
+TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not can give it back") {
+  on_every_device([](const Context& context) {
     const sparse::Csr csr = sparse::uniform(100, 200, 0.6, seed);
     const Topology topology = context.topology(csr.view());
     CHECK(code_of([&] { topology.release_source(); }) == ErrorCode::invalid_argument);  // nothing else is there
@@ -152,7 +152,7 @@ TEST_CASE(
                                                         [&] { transpose(topology); },
                                                         [&] { sort_columns(topology); },
                                                         [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
-    for (const std::function<void()> &call : refused) {
+    for (const std::function<void()>& call : refused) {
       CHECK(code_of(call, &message) == ErrorCode::invalid_argument);
       CHECK_MESSAGE(message.find("release_source") != std::string::npos, message);
     }
@@ -160,7 +160,7 @@ TEST_CASE(
 }
 
 TEST_CASE("packed values of a file serve a process that never had the values") {
-  on_every_device([](const Context &context) {
+  on_every_device([](const Context& context) {
     const SpmmOperands operands(context, sparse::uniform(64, 96, 0.7, seed), 16, seed);
     const Spmm problem{.n = 16, .value_lifetime = ValueLifetime::persistent};
     const TemporaryFolder folder;
@@ -172,13 +172,91 @@ TEST_CASE("packed values of a file serve a process that never had the values") {
     const SpmmPlan plan = context.plan(problem, topology);
     const PackedValues packed = context.load_packed(topology, folder / "weights.packed");
     const Workspace workspace = plan.make_workspace();
-    SpmmArguments arguments = operands.arguments();
-    arguments.values = nullptr;
-    arguments.packed = packed;
-    arguments.workspace = workspace;
-    plan.execute(nullptr, arguments);
+    plan.execute(nullptr, packed_arguments(operands, packed, workspace));
     test::device_of(context).synchronize(nullptr);
     CHECK(operands.error() <= operands.tolerance());
     CHECK(code_of([&] { test::memory_context("emulator").load_packed(topology, folder / "weights.packed"); }) == ErrorCode::wrong_device);
+  });
+}
+
+TEST_CASE("packing is refused in a capture, and an execute of packed values is recorded and replays") {
+  INFO("seed " << seed);
+  on_every_device([](const Context& context) {
+    const sparse::Csr csr = sparse::uniform(60, 80, 0.7, seed);
+    const Topology topology = context.topology(csr.view());
+    const Spmm problem{.n = 16, .value_lifetime = ValueLifetime::persistent};
+    const SpmmPlan plan = context.plan(problem, topology);
+    device::Device& device = test::device_of(context);
+    tune::SpmmCase operands(device, problem, csr, seed);
+    const Workspace workspace = plan.make_workspace();
+    operands.set_workspace(workspace);
+    const PackedValues packed = plan.pack(nullptr, operands.values());
+    operands.set_packed(packed);
+    const auto recorded = device.record([&](Stream stream) {
+      CHECK(code_of([&] { plan.pack(stream, operands.values()); }) == ErrorCode::capture_active);
+      plan.execute(stream, operands.call());
+    });
+    for (int replay = 0; replay < 2; ++replay) CHECK(operands.verify([&](Stream) { recorded->replay_us(); }).wrong == "");
+  });
+}
+
+TEST_CASE("packed values and their topology may go right after execute") {
+  INFO("seed " << seed);
+  on_every_device([](const Context& context) {
+    const std::int64_t size = context.device().gpu ? 2048 : 64;
+    const SpmmOperands operands(context, sparse::uniform(size, size, 0.9, seed), 32, seed);
+    const std::int64_t repeats = context.device().gpu ? 200 : 3;
+    Workspace workspace;
+    for (std::int64_t i = 0; i < repeats; ++i) {
+      const Topology topology = context.topology(operands.csr.view());
+      const SpmmPlan plan = context.plan(Spmm{.n = 32, .value_lifetime = ValueLifetime::persistent}, topology);
+      if (i == 0) workspace = plan.make_workspace();
+      const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
+      plan.execute(test::device_of(context).own_stream(), packed_arguments(operands, packed, workspace));
+    }
+    CHECK(operands.error(test::device_of(context).own_stream()) <= operands.tolerance());
+  });
+}
+
+TEST_CASE("effort quick races candidates on values that were packed once") {
+  INFO("seed " << seed);
+  on_every_device([](const Context& context) {
+    const sparse::Csr csr = sparse::uniform(48, 64, 0.8, seed);
+    const Topology topology = context.topology(csr.view());
+    const Spmm problem{.n = 24, .value_lifetime = ValueLifetime::persistent};
+    const SpmmPlan plan = context.plan(problem, topology, {.effort = Effort::quick, .budget_seconds = context.device().gpu ? 10.0 : 2.0});
+    CHECK(plan.provenance() == Provenance::tuned_here);
+    const SpmmOperands operands(context, csr, 24, seed);
+    const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
+    const Workspace workspace = plan.make_workspace();
+    plan.execute(nullptr, packed_arguments(operands, packed, workspace));
+    test::device_of(context).synchronize(nullptr);
+    CHECK(operands.error() <= operands.tolerance());
+  });
+}
+
+TEST_CASE("plans of packed strips go on when the CSR arrays are gone: executing, packing, saving and loading") {
+  INFO("seed " << seed);
+  on_every_device([](const Context& context) {
+    const SpmmOperands operands(context, sparse::uniform(100, 200, 0.6, seed), 16, seed);
+    const Topology topology = context.topology(operands.csr.view());
+    const SpmmPlan plan = context.plan(Spmm{.n = 16, .value_lifetime = ValueLifetime::persistent}, topology);
+    if (!plan.packed_format().starts_with("strip")) {
+      std::printf("packed strips without CSR skipped: %s is planned with %s\n", context.device().name.c_str(), plan.family().c_str());
+      return;
+    }
+    const Workspace workspace = plan.make_workspace();
+    const PackedValues before = plan.pack(nullptr, operands.arguments().values);
+    const std::vector<std::byte> saved = before.save();
+    topology.release_source();
+    CHECK(plan.packed_bytes() == before.bytes());
+    const PackedValues after = plan.pack(nullptr, operands.arguments().values);
+    CHECK(after.save() == saved);
+    for (const PackedValues& packed : {before, after, context.load_packed(topology, saved)}) {
+      plan.execute(nullptr, packed_arguments(operands, packed, workspace));
+      test::device_of(context).synchronize(nullptr);
+      CHECK(operands.error() <= operands.tolerance());
+    }
+    CHECK(context.plan(plan.problem(), topology).family() == plan.family());
   });
 }

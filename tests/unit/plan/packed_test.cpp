@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "base/temporary_folder.hpp"
 #include "plan/make_plan.hpp"
@@ -50,6 +51,26 @@ struct PackedFixture : test::Fixture {
   SpmmPlan plan(const Spmm& of, const Topology& on) const { return SpmmPlan(plan::make_plan(*planner, of, on, {})); }
   SpmmArguments call(const PackedValues& packed) { return {.packed = packed, .dense = memory, .output = memory}; }
 };
+
+/// Stored winners by n.
+class WinnersByN : public test::ScriptedTuning {
+ public:
+  std::map<std::int64_t, plan::WinnerMatch> winners_of;
+
+  std::vector<plan::WinnerMatch> find(const plan::ProblemKey& problem, const plan::DeviceKey&) override {
+    const auto found = winners_of.find(problem.features.n);
+    return found == winners_of.end() ? std::vector<plan::WinnerMatch>() : std::vector{found->second};
+  }
+};
+
+/// The default config of a family for this n, as the winner of a race.
+plan::WinnerMatch winner(const ops::Family& family, const ops::Query& query) {
+  plan::WinnerMatch match;
+  match.winner.family = family.name();
+  match.winner.config = family.default_config(query);
+  match.provenance = Provenance::tuned_here;
+  return match;
+}
 
 /// Packed values that hold bytes of their own.
 PackedValues filled(PackedFixture& fixture, const Topology& topology) {
@@ -224,4 +245,33 @@ TEST_CASE("saved values that were cut short, damaged, lengthened or written by a
   newer[8] = std::byte{2};
   CHECK(holds(refused(newer), "version 2"));
   CHECK(holds(refused(std::vector<std::byte>(200, std::byte{'x'})), "not saved"));
+}
+
+TEST_CASE("a plan of several n reads the format of the largest n's choice for every n, whatever is best for the others") {
+  PackedFixture fixture;
+  const auto winners = std::make_shared<WinnersByN>();
+  fixture.tuning = winners;
+  const Spmm problem{.n_values = {16, 64}, .value_lifetime = ValueLifetime::persistent};
+  const sparse::Csr csr = sparse::uniform(256, 256, 0.5, seed);
+  const ops::Family& reads_csr = *ops::find_family("spmm", "row_tile");
+  const ops::Family& reads_strips = *ops::find_family("spmm", "unpack_wgmma");
+
+  const auto format = [&](const ops::Family& of_16, const ops::Family& of_64) {
+    fixture.session_made = fixture.session();  // nothing is remembered
+    fixture.planner = std::make_shared<plan::Planner>(fixture.session_made);
+    const Topology topology = test::Fixture::topology(fixture.session_made, csr);
+    const auto query = [&](std::int64_t n) { return ops::make_query(problem, topology.statistics(), {n, n}, fixture.device.get()); };
+    REQUIRE_FALSE(reads_strips.declines(*query(64)));
+    winners->winners_of = {{16, winner(of_16, *query(16))}, {64, winner(of_64, *query(64))}};
+    const SpmmPlan plan = fixture.plan(problem, topology);
+    std::set<std::string> all;
+    for (const plan::Choice& choice : plan.state()->choices)
+      all.insert(choice.decision->family->packed_format(*choice.query, choice.decision->config));
+    REQUIRE(all.size() == 1);
+    CHECK(plan.packed_format() == (all.begin()->empty() ? "csr/f32" : *all.begin()));
+    return plan.packed_format();
+  };
+  CHECK(format(reads_csr, reads_strips) == "strip16x64/pair/f16x3");
+  CHECK(format(reads_strips, reads_csr) == "csr/f32");
+  CHECK(format(reads_strips, reads_strips) == "strip16x64/pair/f16x3");
 }

@@ -146,4 +146,7 @@ TEST_CASE("the tolerance grows with the square root of the longest sum, and hold
   CHECK(sum_tolerance(100) == doctest::Approx(5e-7).epsilon(1e-12));
   CHECK(sum_tolerance(100, Dtype::f16) == doctest::Approx(5e-7 + 0x1p-11).epsilon(1e-12));
   CHECK(sum_tolerance(100, Dtype::bf16) == doctest::Approx(5e-7 + 0x1p-8).epsilon(1e-12));
+  CHECK(product_tolerance(100, Dtype::f32, Math::accurate, Dtype::f32) == sum_tolerance(100));
+  CHECK(product_tolerance(100, Dtype::f32, Math::tf32, Dtype::f32) == doctest::Approx(5e-7 + 0x1p-10).epsilon(1e-12));
+  CHECK(product_tolerance(100, Dtype::f16, Math::tf32, Dtype::f32) == sum_tolerance(100));
 }
