@@ -32,6 +32,9 @@ std::optional<std::string> declines(const SpmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can (unpack_mma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config);
 
+/// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
+int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
+
 /// Pairs per strip that a mask of the query's density has, with room for the spread over tiles; a multiple of 16.
 int usual_strip_pairs(const SpmmQuery& query);
 

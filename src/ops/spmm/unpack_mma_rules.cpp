@@ -28,21 +28,20 @@ struct Rule {
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
 /// Limits of every GPU since sm_80 stand in where a query names no device.
-int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 99 * 1024; }
-int shared_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : 100 * 1024; }
-int threads_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1536; }
+int most_shared_bytes(const device::Device* device) { return device != nullptr ? device->max_shared_bytes() : 99 * 1024; }
+int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
+int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
 
-/// Registers that min_blocks leaves a thread.
-int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)) / 8 * 8; }
-
-/// Registers that sums and fragments take at least; addresses and counters need some more.
-int registers_needed(const Case& c) {
-  const int sums = lane_sums(c.config) * ((c.config.promotion_blocks > 0 ? 2 : 1) + (has_low_sums(c.config) ? 1 : 0));
-  const int fragments = terms(c.config) * (4 * c.config.warp_strips + (c.config.warp_columns >= 16 ? 4 : 2));
-  const int rows = packed_scales_rows(c.config.mode) ? 4 * c.config.warp_strips : 0;
+/// Registers of a thread that sums and fragments take at least; addresses and counters need some more.
+int registers_needed(const UnpackMmaConfig& c) {
+  const int sums = lane_sums(c) * ((c.promotion_blocks > 0 ? 2 : 1) + (has_low_sums(c) ? 1 : 0));
+  const int fragments = terms(c) * (4 * c.warp_strips + (c.warp_columns >= 16 ? 4 : 2));
+  const int rows = packed_scales_rows(c.mode) ? 4 * c.warp_strips : 0;
   constexpr int addresses = 44;
-  return sums + fragments + 2 * c.config.warp_strips + rows + addresses;
+  return sums + fragments + 2 * c.warp_strips + rows + addresses;
 }
+
+constexpr int most_registers = 255;
 
 /// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
 int line_chunks(const Case& c) {
@@ -103,13 +102,10 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c) ||
-                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + 1024) > shared_of_multiprocessor(c);
-         }},
-    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > threads_of_multiprocessor(c); }},
-    Rule{"sums and fragments do not fit the registers that min_blocks leaves", [](const Case& c) { return registers_needed(c) > register_limit(c); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device); }},
+    Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
+    Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
+         [](const Case& c) { return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config); }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
     Rule{"half of the tile's strips, of more than two, would lie past the last row",
@@ -122,10 +118,20 @@ constexpr std::array rules = {
 
 }  // namespace
 
+int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  constexpr int reserved_bytes = 1024;  // of shared memory, for each block
+  constexpr int registers = 64 * 1024;
+  constexpr int register_step = 8;
+  const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(config), most_registers), register_step));
+  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(traits(query), config) + reserved_bytes),
+                   threads_of_multiprocessor(query.device) / threads(config), registers / (threads(config) * thread_registers)});
+}
+
 std::optional<std::string> declines(const SpmmQuery& query) {
   constexpr std::int64_t most_accurate_k = 65536;
   const Spmm& problem = query.problem;
   const TopologyStatistics& s = query.statistics;
+  if (s.nonzeros == 0) return "A has no nonzeros";
   if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)

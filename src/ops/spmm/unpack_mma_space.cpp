@@ -104,15 +104,11 @@ UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
   return config;
 }
 
-/// As many blocks per multiprocessor as shared memory holds and registers allow.
+/// As many blocks per multiprocessor as its memory and registers hold.
 UnpackMmaConfig with_stages(const SpmmQuery& query, UnpackMmaConfig config, int stages) {
+  constexpr int most_blocks = 8;
   config.stages = std::max(stages, splits_dense(config) ? 3 : 2);
-  config.min_blocks = 1;
-  for (int blocks = 8; blocks > 1; --blocks) {
-    config.min_blocks = blocks;
-    if (!forbidden(query, config)) return config;
-  }
-  config.min_blocks = 1;
+  config.min_blocks = std::clamp(resident_blocks(query, config), 1, most_blocks);
   return config;
 }
 
@@ -159,6 +155,26 @@ void add_variants(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& con
   add_new(list, kept);
 }
 
+/// A config with its predicted time.
+struct Ranked {
+  UnpackMmaConfig config;
+  double us;
+};
+
+/// Every admitted combination of the tables, best first.
+std::vector<Ranked> ranked(const SpmmQuery& query) {
+  std::vector<Ranked> list;
+  for (const Terms& terms : all_terms(query))
+    for (const Shape& shape : shapes_for(query))
+      for (const int stages : stage_counts)
+        for (const int split_step : split_steps) {
+          const UnpackMmaConfig config = config_of(query, terms, shape, stages, split_step);
+          if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
+        }
+  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
+  return list;
+}
+
 }  // namespace
 
 int usual_strip_pairs(const SpmmQuery& query) {
@@ -174,22 +190,11 @@ int usual_strip_pairs(const SpmmQuery& query) {
 }
 
 UnpackMmaConfig default_config(const SpmmQuery& query) {
-  UnpackMmaConfig best = config_of(query, all_terms(query).front(), shapes_for(query).back(), 2, 0);
-  double least_us = HUGE_VAL;
-  for (const Terms& terms : all_terms(query)) {
-    if (terms.mode != first_mode(query)) continue;
-    for (const Shape& shape : shapes_for(query))
-      for (const int stages : stage_counts)
-        for (const int split_step : split_steps) {
-          const UnpackMmaConfig config = config_of(query, terms, shape, stages, split_step);
-          if (forbidden(query, config)) continue;
-          const double us = predict_us(query, config);
-          if (us >= least_us) continue;
-          least_us = us;
-          best = config;
-        }
-  }
-  return best;
+  const PackedMode mode = first_mode(query);
+  for (const Ranked& candidate : ranked(query))
+    if (candidate.config.mode == mode) return candidate.config;
+  // Nothing is admitted: what declines() names the reason of.
+  return config_of(query, all_terms(query).front(), shapes_for(query).back(), stage_counts.back(), split_steps.front());
 }
 
 std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {
@@ -202,10 +207,12 @@ std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {
 }
 
 std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) {
+  constexpr std::size_t length = 16;
   std::vector<UnpackMmaConfig> list = {default_config(query)};
-  for (const Terms& terms : all_terms(query))
-    for (const Shape& shape : shapes_for(query))
-      for (const int split_step : {0, 1}) add_new(list, config_of(query, terms, shape, stage_counts.front(), split_step));
+  for (const Ranked& candidate : ranked(query)) {
+    if (list.size() == length) break;
+    add_new(list, candidate.config);
+  }
   return list;
 }
 

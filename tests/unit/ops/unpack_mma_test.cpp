@@ -1,0 +1,214 @@
+#include "ops/spmm/unpack_mma.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "codegen/fields.hpp"
+#include "ops/spmm/packed_operand.hpp"
+#include "ops/spmm/split_dense.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
+}
+
+TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
+  const double mean_row = static_cast<double>(cols) * density;
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
+          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
+          .mean_row = mean_row};
+}
+
+const TopologyStatistics layer = statistics_of(8192, 2048, 0.1);
+
+const ops::Family& family() {
+  static const auto made = ops::make_unpack_mma();
+  return *made;
+}
+
+/// The reason against the default config with one change.
+std::string forbidden(const ops::SpmmQuery& query, const std::function<void(UnpackMmaConfig&)>& change) {
+  UnpackMmaConfig config = ops::unpack_mma::default_config(query);
+  change(config);
+  return ops::unpack_mma::forbidden(query, config).value_or("");
+}
+
+bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+/// Any problem that tensor cores may serve.
+Spmm random_problem(sparse::Random& random) {
+  Spmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(14))};
+  problem.element = static_cast<Dtype>(random.below(3));
+  problem.output = static_cast<Dtype>(random.below(3));
+  problem.dense_layout = static_cast<Layout>(random.below(2));
+  problem.output_layout = static_cast<Layout>(random.below(2));
+  problem.batch = 1 + random.below(3);
+  problem.alignment_bytes = size_of(problem.element) << random.below(3);
+  problem.math = random.below(2) == 0 ? Math::accurate : Math::tf32;
+  problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
+  return problem;
+}
+
+device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
+  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  char memory[1] = {};
+  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
+  return launch.bind(&call, arguments);
+}
+
+}  // namespace
+
+TEST_CASE("unpack_mma serves the emulator and GPUs from sm_80 on, and nothing that tensor cores may not do") {
+  for (const char* served : {"emulator", "sm_80", "sm_86", "sm_90", "sm_120"}) CHECK(family().runs_on(served));
+  CHECK_FALSE(family().runs_on("sm_75"));
+  const auto declined = [](const Spmm& problem, const TopologyStatistics& statistics) {
+    return family().declines(query_of(problem, statistics)).value_or("");
+  };
+  CHECK(declined({.n = 128}, layer).empty());
+  CHECK(holds(declined({.n = 128, .math = Math::strict}, layer), "strict"));
+  CHECK(holds(declined({.n = 128, .nonfinite = NonFinite::sparse}, layer), "not finite"));
+  CHECK(holds(declined({.n = 128}, {.rows = 8, .cols = 8}), "no nonzeros"));
+  CHECK(holds(declined({.n = 128}, statistics_of(64, 70000, 0.1)), "65536"));
+  CHECK(declined({.n = 128, .math = Math::tf32}, statistics_of(64, 70000, 0.1)).empty());
+  CHECK(declined({.n = 128, .element = Dtype::f16}, statistics_of(64, 70000, 0.1)).empty());
+  TopologyStatistics repeated = layer;
+  repeated.duplicates = true;
+  CHECK(holds(declined({.n = 128}, repeated), "twice"));
+}
+
+TEST_CASE("unpack_mma's default config is admitted for every problem, and lists begin with it and repeat nothing") {
+  constexpr std::uint64_t seed = 13;
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  test::FakeDevice device;
+  for (int i = 0; i < 200; ++i) {
+    const Spmm problem = random_problem(random);
+    const TopologyStatistics statistics =
+        statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99)));
+    const ops::SpmmQuery query = query_of(problem, statistics, i % 2 == 0 ? nullptr : &device);
+    INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
+    CHECK(family().declines(query).value_or("") == "");
+    const FieldMap standard = family().default_config(query);
+    CHECK(family().forbidden(query, standard).value_or("") == "");
+    const std::vector<FieldMap> list = family().short_list(query);
+    CHECK(list.front() == standard);
+    CHECK(list.size() <= 16);
+    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
+    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    if (i % 20 != 0) continue;
+    const std::vector<FieldMap> space = family().space(query);
+    CHECK(space.front() == standard);
+    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(space.size() < 2000);
+  }
+}
+
+TEST_CASE("unpack_mma's mode follows the elements, and the format follows the mode") {
+  const auto mode_of = [](const Spmm& problem) {
+    const ops::SpmmQuery query = query_of(problem, layer);
+    return family().packed_format(query, family().default_config(query));
+  };
+  CHECK(mode_of({.n = 64, .element = Dtype::f16}) == "strip16x64/pair/f16x1");
+  CHECK(mode_of({.n = 64, .element = Dtype::bf16}) == "strip16x64/pair/bf16x1");
+  CHECK(mode_of({.n = 64}) == "strip16x64/pair/f16x3");
+  CHECK(mode_of({.n = 64, .math = Math::tf32}) == "strip16x64/pair/bf16x3");
+}
+
+TEST_CASE("unpack_mma's rules name what they forbid") {
+  const ops::SpmmQuery query = query_of({.n = 128}, layer);
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 3; }), "power of two"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.warp_strips = 16; }), "strips"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.warp_columns = 48; }), "warp_columns"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::bf16x3; }), "mode"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::f16x1; }), "mode"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.stages = 9; }), "stages"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.prepare_dense = false, c.stages = 2; }), "stages"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.strip_pairs = 30; }), "strip_pairs"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.promotion_blocks = 4; }), "promotion_blocks"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.k_split = 0; }), "k_split"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.k_split = 33; }), "slices"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.strip_pairs = 512, c.stages = 8; }), "shared memory"));
+  CHECK(
+      holds(forbidden(query, [](UnpackMmaConfig& c) { c.warp_strips = 4, c.row_warps = 1, c.column_warps = 1, c.warp_columns = 128, c.stages = 2; }),
+            "registers"));
+  CHECK(
+      holds(forbidden(query_of({.n = 9}, layer), [](UnpackMmaConfig& c) { c.warp_columns = 32, c.warp_strips = 1, c.stages = 3, c.min_blocks = 1; }),
+            "columns"));
+  CHECK(holds(forbidden(query_of({.n = 128, .element = Dtype::f16}, layer), [](UnpackMmaConfig& c) { c.prepare_dense = true; }), "prepared"));
+  const ops::SpmmQuery few_rows = query_of({.n = 128}, statistics_of(20, 2048, 0.1));
+  CHECK(holds(forbidden(few_rows, [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.warp_strips = 2, c.min_blocks = 1; }), "row"));
+}
+
+TEST_CASE("unpack_mma cuts a long k for accurate products, so that no sum of f32 rounds too often") {
+  const TopologyStatistics deep = statistics_of(8192, 16384, 0.1);
+  for (const Math math : {Math::accurate, Math::tf32}) {
+    const ops::SpmmQuery query = query_of({.n = 2048, .math = math}, deep);
+    UnpackMmaConfig config = ops::unpack_mma::default_config(query);
+    if (math == Math::accurate) CHECK(config.k_split >= 4);
+    config.mode = PackedMode::f16x3;
+    config.k_split = 1;
+    CHECK(holds(ops::unpack_mma::forbidden(query, config).value_or(""), "4096") == (math == Math::accurate));
+  }
+}
+
+TEST_CASE("a stage of unpack_mma holds B and the strips, and blocks that split B have two buffers of it") {
+  // f16x3, 128 rows x 64 columns: 16 KiB of B, 8 strips of a header and 100 pairs of two words, and their nine starts.
+  const UnpackMmaConfig prepared{
+      .mode = PackedMode::f16x3, .row_warps = 4, .warp_columns = 64, .stages = 3, .strip_pairs = 100, .prepare_dense = true};
+  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, prepared) == (3 * (16384 + 8 * (128 + 800) + 48 + 256) + 127) / 128 * 128);
+  UnpackMmaConfig splitting = prepared;
+  splitting.prepare_dense = false;
+  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, splitting) ==
+        (3 * (16384 + 8 * (128 + 800) + 48) + 2 * (16384 + 256) + 127) / 128 * 128);
+  const UnpackMmaConfig direct{.mode = PackedMode::f16x1, .row_warps = 4, .warp_columns = 16, .stages = 4};
+  CHECK(shared_bytes(UnpackMmaTraits{}, direct) == (4 * (2048 + 8 * (128 + 2048) + 48) + 127) / 128 * 128);
+}
+
+TEST_CASE("unpack_mma packs, prepares, multiplies and sums: only what follows a launch of the plan may start before that ends") {
+  for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
+    for (const bool prepare : {false, true})
+      for (const int k_split : {1, 2}) {
+        const Spmm problem{.n = 128, .value_lifetime = lifetime};
+        const ops::SpmmQuery query = query_of(problem, layer);
+        UnpackMmaConfig config = ops::unpack_mma::default_config(query);
+        config.prepare_dense = prepare;
+        config.k_split = k_split;
+        std::vector<std::string> wanted = {"unpack_mma"};
+        if (prepare) wanted.insert(wanted.begin(), "split_dense");
+        if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_strips");
+        if (k_split > 1) wanted.emplace_back("unpack_sum");
+        std::vector<std::string> names;
+        for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+          names.push_back(launch.request().family);
+          const bool follows = names.size() > 1 && (names.back() == "unpack_mma" || names.back() == "unpack_sum");
+          CHECK(shape_of(launch, problem).waits_for_previous == follows);
+        }
+        CHECK(names == wanted);
+      }
+}
+
+TEST_CASE("unpack_mma's grid has a block for each tile and slice of each product, and its workspace the sums of all slices") {
+  const Spmm problem{.n = 100, .batch = 3, .value_lifetime = ValueLifetime::persistent};
+  const ops::SpmmQuery query = query_of(problem, statistics_of(300, 600, 0.1));
+  const UnpackMmaConfig config{.mode = PackedMode::f16x3, .row_warps = 2, .warp_columns = 32, .k_split = 2, .prepare_dense = true};
+  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  REQUIRE(launches.size() == 3);
+  const device::LaunchShape shape = shape_of(launches[1], problem);
+  CHECK(shape.block.x == 64);
+  CHECK(shape.grid.x == 5 * 4);
+  CHECK(shape.grid.y == 2 * 3);
+  const std::int64_t partial = 3 * 2 * (5 * 64) * (4 * 32) * 4;
+  const std::int64_t tiles = 3 * 2 * 10 * 16384;
+  const std::int64_t scales = 3 * 10 * 128 * 4;
+  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == tiles + scales + partial);
+}
