@@ -238,9 +238,9 @@ TEST_CASE("effort quick races candidates on values that were packed once") {
 TEST_CASE("plans of packed strips go on when the CSR arrays are gone: executing, packing, saving and loading") {
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
-    const SpmmOperands operands(context, sparse::uniform(100, 200, 0.6, seed), 16, seed);
+    const SpmmOperands operands(context, sparse::uniform(512, 512, 0.3, seed), 128, seed);
     const Topology topology = context.topology(operands.csr.view());
-    const SpmmPlan plan = context.plan(Spmm{.n = 16, .value_lifetime = ValueLifetime::persistent}, topology);
+    const SpmmPlan plan = context.plan(Spmm{.n = 128, .value_lifetime = ValueLifetime::persistent}, topology);
     if (!plan.packed_format().starts_with("strip")) {
       std::printf("packed strips without CSR skipped: %s is planned with %s\n", context.device().name.c_str(), plan.family().c_str());
       return;
