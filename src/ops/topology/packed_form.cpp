@@ -2,6 +2,7 @@
 
 #include <abi/packed_steps.h>
 
+#include "ops/topology/packed_strips.hpp"
 #include "ops/topology/primitives.hpp"
 
 namespace vostok::ops {
@@ -28,8 +29,6 @@ PackedStepArgs arguments_of(const PackedFormSource& source, const PackedFormPart
 }
 
 }  // namespace
-
-std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) { return packed_row_strips(rows) * packed_k_blocks(cols); }
 
 void count_packed_pairs(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts) {
   PackedStepArgs args = arguments_of(source, parts);

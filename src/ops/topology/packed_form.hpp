@@ -20,9 +20,6 @@ struct PackedFormParts {
   std::uint32_t* unit_offsets[2] = {};    ///< strips + 1 each
 };
 
-/// Strips of the matrix.
-std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols);
-
 void count_packed_pairs(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts);
 
 /// `sources`: two for each pair, of which the last of pair_offsets tells the number.

@@ -22,7 +22,7 @@ PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t un
   return {.data_offset_bytes = scales, .set_bytes = scales + round_up(units * packed_unit_bytes, set_alignment_bytes)};
 }
 
-std::int64_t strips_of(const TopologyStatistics& walked) { return packed_row_strips(walked.rows) * packed_k_blocks(walked.cols); }
+std::int64_t strips_of(const TopologyStatistics& walked) { return packed_strip_count(walked.rows, walked.cols); }
 
 std::int64_t most_units(const TopologyStatistics& walked, int pair_words) {
   const std::int64_t strips = strips_of(walked);

@@ -24,6 +24,9 @@ constexpr bool packs(PackedMode mode, Dtype element) {
   return mode == (element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1);
 }
 
+/// Strips of a matrix as kernels walk it.
+constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) { return packed_row_strips(rows) * packed_k_blocks(cols); }
+
 /// Why a matrix has no packed strips; nothing where it has. `walked`: as kernels walk it.
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked);
 

@@ -260,9 +260,13 @@ TEST_CASE("a plan of several n reads the format of the largest n's choice for ev
     fixture.session_made = fixture.session();  // nothing is remembered
     fixture.planner = std::make_shared<plan::Planner>(fixture.session_made);
     const Topology topology = test::Fixture::topology(fixture.session_made, csr);
-    const auto query = [&](std::int64_t n) { return ops::make_query(problem, topology.statistics(), {n, n}, fixture.device.get()); };
-    REQUIRE_FALSE(reads_strips.declines(*query(64)));
-    winners->winners_of = {{16, winner(of_16, *query(16))}, {64, winner(of_64, *query(64))}};
+    // Configs for every n of their range suit its multiples of a vector too.
+    const auto stored = [&](const ops::Family& family, const ops::SizeRange& n) {
+      const auto query = ops::make_query(problem, topology.statistics(), n, fixture.device.get());
+      REQUIRE_FALSE(family.declines(*query));
+      return winner(family, *query);
+    };
+    winners->winners_of = {{16, stored(of_16, {1, 16})}, {64, stored(of_64, {17, 64})}};
     const SpmmPlan plan = fixture.plan(problem, topology);
     std::set<std::string> all;
     for (const plan::Choice& choice : plan.state()->choices)
