@@ -128,7 +128,7 @@ Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
   const auto count = static_cast<std::int64_t>(compared.size());
   const Dtype type = query_->problem.output.value_or(query_->problem.element);
   Check check{.error = sparse::relative_error(compared, count, reference_, 1, count, type),
-              .tolerance = sparse::sum_tolerance(query_->problem.n, type),
+              .tolerance = sparse::product_tolerance(query_->problem.n, query_->problem.element, query_->problem.math, type),
               .wrong = contents.wrong};
   if (check.wrong.empty() && contents.holds_nan) check.wrong = "the output holds NaN";
   if (check.wrong.empty() && !(check.error <= check.tolerance))

@@ -1,0 +1,132 @@
+#include "ops/sddmm/sample_operands.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/dense_transpose.hpp"
+#include "ops/grid.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+static_assert(codegen::lists_every_field<SampleOperandsTraits>(), "fields(SampleOperandsTraits) must name every member");
+static_assert(codegen::lists_every_field<SampleOperandsConfig>(), "fields(SampleOperandsConfig) must name every member");
+static_assert(std::is_trivially_copyable_v<SampleOperandsArgs> && sizeof(SampleOperandsArgs) <= max_argument_bytes);
+
+constexpr std::int64_t alignment_bytes = 256;
+
+std::int64_t blocks_of(std::int64_t n) { return ceil_div(n, sample_block); }
+
+/// Bytes that divide every start of a line that is read along n.
+int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& stored) {
+  const std::int64_t element_bytes = size_of(query.problem.element);
+  if (layout == Layout::column_major) return static_cast<int>(element_bytes);
+  const std::int64_t between = query.problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
+  return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes}, between * element_bytes));
+}
+
+SampleOperandsTraits traits(const SddmmQuery& query, PackedMode mode) {
+  const Sddmm& problem = query.problem;
+  return {.element = problem.element,
+          .mode = mode,
+          .lhs_layout = problem.lhs_layout,
+          .rhs_layout = problem.rhs_layout,
+          .lhs_alignment = line_alignment(query, problem.lhs_layout, query.lhs()),
+          .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs())};
+}
+
+/// Few threads where rows are short: an eighth of them walks along each row.
+SampleOperandsConfig config_for(const SddmmQuery& query) {
+  const std::int64_t chunks = blocks_of(query.problem.n) * (sample_block / sample_chunk);
+  return {.threads = chunks <= 8 ? 64 : chunks <= 16 ? 128 : 256};
+}
+
+struct Binding {
+  PreparedRowPair prepared;
+  std::int64_t lhs_rows;
+  std::int64_t rhs_rows;
+  std::int64_t lhs_leading;
+  std::int64_t rhs_leading;
+  std::int64_t lhs_stride;
+  std::int64_t rhs_stride;
+  std::int64_t n;
+  std::int64_t batch;
+
+  static SampleOperand operand(const PreparedRows& rows, const SddmmArguments& call, const void* matrix) {
+    return {.matrix = matrix,
+            .octets = static_cast<unsigned char*>(workspace_at(call.workspace, rows.octets_offset_bytes)),
+            .exponents = static_cast<int*>(workspace_at(call.workspace, rows.exponents_offset_bytes)),
+            .rows = 0,
+            .leading = 0,
+            .stride = 0,
+            .octet_count = static_cast<unsigned>(rows.octets)};
+  }
+
+  device::Dim3 operator()(const SddmmArguments& call, SampleOperandsArgs& args) const {
+    args = {.lhs = operand(prepared.lhs, call, call.lhs),
+            .rhs = operand(prepared.rhs, call, call.rhs),
+            .n = n,
+            .n_blocks = static_cast<unsigned>(blocks_of(n)),
+            .batch = static_cast<unsigned>(batch)};
+    args.lhs.rows = lhs_rows;
+    args.lhs.leading = lhs_leading;
+    args.lhs.stride = lhs_stride;
+    args.rhs.rows = rhs_rows;
+    args.rhs.leading = rhs_leading;
+    args.rhs.stride = rhs_stride;
+    return grid_of(prepared.lhs.octets + prepared.rhs.octets, batch);
+  }
+};
+
+}  // namespace
+
+SampledOperand PreparedRows::operand(void* workspace) const {
+  return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),
+          .exponents = static_cast<const int*>(workspace_at(workspace, exponents_offset_bytes)),
+          .octet_count = static_cast<unsigned>(octets)};
+}
+
+PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape) {
+  constexpr const char* what = "the bytes of the prepared operands";
+  PreparedRowPair pair;
+  const auto place = [&](PreparedRows& rows, std::int64_t count, std::int64_t tile) {
+    const std::int64_t batch = query.problem.batch;
+    rows.octets = round_up(count, tile) / sample_octet_rows;
+    rows.octets_offset_bytes = pair.bytes;
+    pair.bytes += round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(mode), what),
+                           alignment_bytes);
+    rows.exponents_offset_bytes = pair.bytes;
+    if (sample_scales_rows(mode, query.problem.element))
+      pair.bytes += round_up(batch * rows.octets * sample_octet_rows * std::int64_t{sizeof(int)}, alignment_bytes);
+  };
+  place(pair.lhs, query.statistics.rows, shape.rows);
+  place(pair.rhs, query.statistics.cols, shape.columns);
+  return pair;
+}
+
+Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared) {
+  const SampleOperandsTraits t = traits(query, mode);
+  const SampleOperandsConfig config = config_for(query);
+  codegen::KernelRequest request = {
+      .family = "sample_operands",
+      .header = "sddmm/sample_operands.h",
+      .expression = codegen::name_expression("sample_operands", "SampleOperandsTraits", t, "SampleOperandsConfig", config)};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
+  const StoredMatrix lhs = query.lhs(), rhs = query.rhs();
+  const Binding binding = {.prepared = prepared,
+                           .lhs_rows = query.statistics.rows,
+                           .rhs_rows = query.statistics.cols,
+                           .lhs_leading = lhs.leading,
+                           .rhs_leading = rhs.leading,
+                           .lhs_stride = lhs.stride,
+                           .rhs_stride = rhs.stride,
+                           .n = query.problem.n,
+                           .batch = query.problem.batch};
+  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
+}
+
+}  // namespace vostok::ops

@@ -1,0 +1,98 @@
+// The cost model of tensor_sample: what tensor cores, shared memory and L2 take for a tile, how well the warps of a multiprocessor overlap
+// that, and waves. From the machine's figures (bench/NOTES.md), not fitted yet: it ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/sddmm/tensor_sample.hpp"
+
+namespace vostok::ops::tensor_sample {
+
+namespace {
+
+constexpr double launch_us = 1.5;
+
+/// What a multiprocessor hands out in a cycle.
+constexpr double mma_per_cycle = 0.59;  // of m16n8k16
+constexpr double shared_bytes_per_cycle = 128;
+constexpr double l2_bytes_per_cycle = 24;  // its share
+
+/// Cycles of a multiprocessor's parts.
+struct Cycles {
+  double tensor = 0;
+  double shared = 0;
+  double l2 = 0;
+
+  /// Each is in the others' way.
+  double together() const {
+    const double longest = std::max({tensor, shared, l2});
+    return longest + 0.2 * (tensor + shared + l2 - longest);
+  }
+};
+
+/// For a tile and so many steps of 16 n.
+Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double steps) {
+  const double terms = sample_terms(c.mode);
+  const double products = terms == 2 ? 3 : 1;
+  const double area = static_cast<double>(tile_rows(c)) * tile_columns(c);
+  const double reads = (c.kept_blocks == 1 ? 0 : c.warp_rows) + c.warp_columns;
+  const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block};
+  constexpr double sum_bytes = 4;
+  constexpr double gathered_bytes = 64;  // of shared memory's time, with addresses and stores
+  return {.tensor = steps * products * area / 128 / mma_per_cycle,
+          .shared = (steps * step_bytes + area * sum_bytes + expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
+          .l2 = steps * sample_stage_bytes(c) / steps_of_block / l2_bytes_per_cycle};
+}
+
+/// Microseconds in which `bytes` go to and come from L2 or memory.
+double moved_us(const Machine& machine, double bytes) {
+  constexpr double cached_bytes = 4e7;
+  constexpr double cached_bytes_per_us = 4e6;
+  return bytes / (bytes < cached_bytes ? cached_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
+}
+
+double prepare_us(const SddmmQuery& query, const TensorSampleConfig& c, const Machine& machine) {
+  const auto rows = static_cast<double>(query.statistics.rows + query.statistics.cols);
+  const double elements = rows * static_cast<double>(query.problem.n * query.problem.batch);
+  constexpr double overlapped_launch_us = 1.0;
+  return overlapped_launch_us + moved_us(machine, elements * (size_of(query.problem.element) + 2.0 * sample_terms(c.mode)));
+}
+
+double sum_us(const SddmmQuery& query, const TensorSampleConfig& c, const Machine& machine) {
+  if (c.n_split == 1) return 0;
+  return launch_us + moved_us(machine, static_cast<double>(query.statistics.nonzeros * query.problem.batch) * 4 * (c.n_split + 1));
+}
+
+}  // namespace
+
+double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
+  const Machine machine = machine_of(query);
+  const double tiles = std::max(expected_tiles(query, tile_shape(config)), 1.0);
+  const double blocks = std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
+  const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
+  const double steps = static_cast<double>(std::min(n_steps(query), part_blocks(query, config) * steps_of_block));
+
+  // Blocks that share a multiprocessor fill each other's gaps: barriers, and between the last product of a tile and its last store.
+  const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
+  const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
+  const double warps = resident * threads(config) / 32;
+  const double overlap = warps / (warps + 2.5);
+  constexpr double start_cycles = 2500;  // until the first stage has come
+  constexpr double tile_gap_cycles = 1500;
+  constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
+  const Cycles parts = tile_cycles(query, config, steps);
+  const double n_blocks_of_tile = std::ceil(steps / steps_of_block);
+  const double arrival = (n_blocks_of_tile * load_cycles + resident * parts.l2) / (config.stages - 1);
+  const double tile = std::max(resident * parts.together() / overlap, arrival) + tile_gap_cycles / resident;
+  const double waves = std::ceil(per_multiprocessor / resident);
+  const double cycles = waves * (start_cycles + own_tiles * tile);
+
+  constexpr double bytes_of_entry = 2;
+  const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
+                         (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
+  const double main_us = std::max(cycles / machine.cycles_per_us, moved_us(machine, written));
+  return launch_us + prepare_us(query, config, machine) + main_us + sum_us(query, config, machine);
+}
+
+}  // namespace vostok::ops::tensor_sample

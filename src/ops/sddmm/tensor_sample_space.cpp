@@ -1,0 +1,187 @@
+// The space of tensor_sample as tables. Operands reach a multiprocessor through L2, which large tiles read less often; small ones fill
+// the device where there are few. Where n is short, tiles of A stay in registers or shared memory and blocks go through several tiles.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/sddmm/tensor_sample.hpp"
+
+namespace vostok::ops::tensor_sample {
+
+namespace {
+
+/// Warps of a block and what each has.
+struct Shape {
+  int row_warps;
+  int column_warps;
+  int warp_rows;
+  int warp_columns;
+};
+
+constexpr std::array shapes = {Shape{2, 2, 64, 32}, Shape{2, 4, 64, 32}, Shape{4, 2, 32, 32}, Shape{4, 1, 32, 64},
+                               Shape{2, 2, 32, 32}, Shape{4, 2, 32, 64}, Shape{4, 4, 32, 32}, Shape{2, 1, 16, 32}};
+
+constexpr std::array stage_counts = {3, 2, 4};
+
+/// How sums are kept short enough.
+struct Promotion {
+  int steps;
+  bool low_first;
+};
+
+constexpr std::array promotions_of_two_terms = {Promotion{2, false}, Promotion{4, true}};
+constexpr std::array promotions_of_one_term = {Promotion{4, false}, Promotion{0, false}};
+
+/// Tiles that a block goes through where A stays.
+constexpr std::array tile_counts = {8, 16, 32, 4};
+
+/// How far n is cut: relative to the parts that fill the device once.
+constexpr std::array split_factors = {1, 2, 4};
+
+/// The modes that may serve, the likely best first.
+std::vector<PackedMode> modes(const SddmmQuery& query) {
+  if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
+  if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
+  if (query.problem.math == Math::tf32) return {PackedMode::f16x1, PackedMode::bf16x3, PackedMode::f16x3};
+  return {PackedMode::f16x3};
+}
+
+std::vector<Promotion> promotions(PackedMode mode) {
+  if (sample_terms(mode) == 2) return {promotions_of_two_terms.begin(), promotions_of_two_terms.end()};
+  return {promotions_of_one_term.begin(), promotions_of_one_term.end()};
+}
+
+/// Nonzeros that do not stay in L2 anyway are streamed past it.
+bool streams_output(const SddmmQuery& query) {
+  constexpr std::int64_t usual_l2_bytes = 32 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.nonzeros > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element)) / query.problem.batch;
+}
+
+/// Room for most tiles' lists, in few different sizes.
+int list_room(const SddmmQuery& query, const TensorSampleConfig& config) {
+  const double entries = expected_entries(query, tile_shape(config));
+  const double wanted = entries + 4 * std::sqrt(entries) + 32;
+  const int most = std::min(4096, tile_rows(config) * tile_columns(config));
+  return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
+}
+
+TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape, const Promotion& promotion) {
+  TensorSampleConfig config = {.mode = mode,
+                               .row_warps = shape.row_warps,
+                               .column_warps = shape.column_warps,
+                               .warp_rows = shape.warp_rows,
+                               .warp_columns = shape.warp_columns,
+                               .promotion_steps = promotion.steps,
+                               .low_first = promotion.low_first,
+                               .stream_output = streams_output(query)};
+  config.list_room = list_room(query, config);
+  return config;
+}
+
+/// As many blocks per multiprocessor as shared memory holds and registers allow.
+TensorSampleConfig with_blocks(const SddmmQuery& query, TensorSampleConfig config) {
+  for (config.min_blocks = 8; config.min_blocks > 1; --config.min_blocks)
+    if (!forbidden(query, config)) return config;
+  return config;
+}
+
+/// Fewest parts whose sums stay accurate.
+int least_split(const SddmmQuery& query, const TensorSampleConfig& config) {
+  constexpr std::int64_t most_sums = 64;
+  if (query.problem.element != Dtype::f32 || query.problem.math != Math::accurate || config.promotion_steps == 0) return 1;
+  const std::int64_t blocks = most_sums * config.promotion_steps / steps_of_block;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(n_blocks(query), blocks))));
+}
+
+/// Parts of n that fill the device once.
+int filling_split(const SddmmQuery& query, const TensorSampleConfig& config) {
+  const double room = machine_of(query).multiprocessors * config.min_blocks;
+  const double tiles = expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch);
+  int split = least_split(query, config);
+  while (split < 64 && tiles * split * 2 <= room && n_blocks(query) >= 2 * split) split *= 2;
+  return split;
+}
+
+/// Configs of one shape: A goes by, in parts of n, or stays.
+void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query, const TensorSampleConfig& base) {
+  const auto add = [&](const TensorSampleConfig& config) {
+    if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+  };
+  for (const int stages : stage_counts) {
+    TensorSampleConfig config = base;
+    config.stages = stages;
+    config = with_blocks(query, config);
+    const int filling = filling_split(query, config);
+    const int least = least_split(query, config);
+    for (const int factor : split_factors) {
+      config.n_split = filling * factor;
+      add(config);
+      config.n_split = std::max(least, filling / factor);
+      add(config);
+    }
+    if (n_blocks(query) > 4) continue;
+    for (const int tiles : tile_counts) {
+      TensorSampleConfig kept = base;
+      kept.stages = stages;
+      kept.kept_blocks = static_cast<int>(n_blocks(query));
+      kept.tiles_per_block = tiles;
+      add(with_blocks(query, kept));
+    }
+  }
+}
+
+std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
+  std::vector<TensorSampleConfig> list;
+  for (const PackedMode mode : modes(query))
+    for (const Shape& shape : shapes)
+      for (const Promotion& promotion : promotions(mode)) add_variants(list, query, shaped(query, mode, shape, promotion));
+  return list;
+}
+
+/// The admitted configs, cheapest prediction first.
+std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
+  std::vector<std::pair<double, TensorSampleConfig>> priced;
+  for (const TensorSampleConfig& config : every_config(query))
+    if (!forbidden(query, config)) priced.emplace_back(predict_us(query, config), config);
+  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<TensorSampleConfig> list;
+  for (const auto& [us, config] : priced) list.push_back(config);
+  return list;
+}
+
+bool same_shape(const TensorSampleConfig& a, const TensorSampleConfig& b) {
+  return a.row_warps == b.row_warps && a.column_warps == b.column_warps && a.warp_rows == b.warp_rows && a.warp_columns == b.warp_columns;
+}
+
+}  // namespace
+
+TensorSampleConfig default_config(const SddmmQuery& query) {
+  const std::vector<TensorSampleConfig> list = ranked(query);
+  return list.empty() ? every_config(query).front() : list.front();
+}
+
+std::vector<TensorSampleConfig> space(const SddmmQuery& query) {
+  std::vector<TensorSampleConfig> list = {default_config(query)};
+  for (const TensorSampleConfig& config : every_config(query))
+    if (!(config == list.front())) list.push_back(config);
+  return list;
+}
+
+std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) {
+  constexpr std::size_t most = 16;
+  constexpr int most_of_a_shape = 4;
+  std::vector<TensorSampleConfig> list;
+  for (const TensorSampleConfig& config : ranked(query)) {
+    if (list.size() == most) break;
+    const auto alike = std::count_if(list.begin(), list.end(), [&](const TensorSampleConfig& other) { return same_shape(other, config); });
+    if (alike < most_of_a_shape) list.push_back(config);
+  }
+  if (list.empty()) list.push_back(default_config(query));
+  return list;
+}
+
+}  // namespace vostok::ops::tensor_sample

@@ -1,0 +1,80 @@
+// A and B of an SDDMM as tensor cores read them, rows of 16-bit terms, and the kernel that makes them: what host and kernels share.
+//
+// n is cut into blocks of 64, rows into octets of eight; the octet of block b has number b * octets + octet, so that the octets of a tile of
+// rows follow one another. An octet is eight lines of 128 bytes, 64 terms of a row each, then as many of the low terms where there are two.
+// The 16-byte chunk c of line r lies at place c ^ r: reading one chunk of eight lines touches every bank of shared memory once, and it
+// is the 128-byte swizzle of wgmma. n past the matrix and rows past it are zeros.
+//
+// An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not finite. Where f32 becomes f16,
+// s is a power of two for each row that brings its largest finite |s v| into [2^13, 2^14); else it is 1 (packed_scale_exponent).
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_strips.h"
+
+namespace vostok {
+
+inline constexpr int sample_block = 64;  ///< n of a block
+inline constexpr int sample_octet_rows = 8;
+inline constexpr int sample_chunk = 8;          ///< terms of 16 bytes
+inline constexpr int sample_term_bytes = 1024;  ///< of one term of an octet
+
+/// Terms that an element is split into.
+constexpr int sample_terms(PackedMode mode) { return packed_pair_words(mode); }
+constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes * sample_terms(mode); }
+/// Whether each row has a scale.
+constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
+
+/// What the problem fixes.
+struct SampleOperandsTraits {
+  Dtype element = Dtype::f32;
+  PackedMode mode = PackedMode::f16x3;
+  Layout lhs_layout = Layout::row_major;
+  Layout rhs_layout = Layout::row_major;
+  int lhs_alignment = 16;  ///< bytes that divide every line start of A
+  int rhs_alignment = 16;
+};
+
+struct SampleOperandsConfig {
+  int threads = 256;  ///< of a block, which makes an octet of rows: an eighth of them walks along each row
+};
+
+/// One of the two.
+struct SampleOperand {
+  const void* matrix;
+  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
+  int* exponents;         ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  long long rows;
+  long long leading;  ///< elements between lines
+  long long stride;   ///< elements between two matrices of the batch
+  unsigned octet_count;
+};
+
+struct SampleOperandsArgs {
+  SampleOperand lhs;
+  SampleOperand rhs;
+  long long n;
+  unsigned n_blocks;
+  unsigned batch;
+};
+
+template <FieldsOf<SampleOperandsTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("mode", traits.mode);
+  visit("lhs_layout", traits.lhs_layout);
+  visit("rhs_layout", traits.rhs_layout);
+  visit("lhs_alignment", traits.lhs_alignment);
+  visit("rhs_alignment", traits.rhs_alignment);
+}
+
+template <FieldsOf<SampleOperandsConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("threads", config.threads);
+}
+
+/// Dynamic shared memory of a block: its rows' largest magnitudes.
+constexpr int shared_bytes(const SampleOperandsTraits&, const SampleOperandsConfig&) { return 4 * sample_octet_rows; }
+
+}  // namespace vostok

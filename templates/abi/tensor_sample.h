@@ -1,0 +1,140 @@
+// tensor_sample, an SDDMM on tensor cores (mma.sync, sm_80 and later): what host and kernel share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/sample_operands.h"
+#include "abi/tile_lists.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct TensorSampleTraits {
+  Dtype element = Dtype::f32;
+  Dtype output = Dtype::f32;
+  bool one_block = false;  ///< n is one block, and so is every sum
+  Scale scale = Scale::one;
+  bool multiply = false;
+  bool accumulate = false;
+};
+
+/// The tunables.
+struct TensorSampleConfig {
+  PackedMode mode = PackedMode::f16x3;
+  int row_warps = 2;
+  int column_warps = 2;
+  int warp_rows = 64;
+  int warp_columns = 32;
+  int stages = 2;           ///< n blocks that are in shared memory or on their way there
+  int promotion_steps = 2;  ///< steps of 16 n after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  bool low_first = false;   ///< products with a low term are added before the others of an n block
+  int kept_blocks = 0;      ///< n blocks of A's tile that stay while tiles of B go by: one in registers, more in shared memory; 0: A goes by as well
+  int tiles_per_block = 1;
+  int list_room = 1024;  ///< entries of a tile's list that shared memory has room for; others are read where they are used
+  int n_split = 1;       ///< parts of n that different blocks sum; another kernel adds them in order
+  int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
+  bool stream_output = false;
+
+  friend constexpr bool operator==(const TensorSampleConfig&, const TensorSampleConfig&) = default;
+};
+
+/// A or B, prepared.
+struct SampledOperand {
+  const unsigned char* octets;
+  const int* exponents;
+  unsigned octet_count;
+};
+
+struct TensorSampleArgs {
+  TileLists lists;
+  SampledOperand lhs;
+  SampledOperand rhs;
+  void* output;            ///< D's nonzeros, or the parts of their sums: [batch, parts, nonzeros]
+  const void* multiplier;  ///< C's nonzeros; read only where the traits multiply
+  const float* device_scale;
+  long long output_stride;
+  long long multiplier_stride;
+  unsigned n_steps;      ///< of 16
+  unsigned part_blocks;  ///< n blocks of a part; the last may have fewer
+  unsigned batch;
+  float scale;
+};
+
+template <FieldsOf<TensorSampleTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("one_block", traits.one_block);
+  visit("scale", traits.scale);
+  visit("multiply", traits.multiply);
+  visit("accumulate", traits.accumulate);
+}
+
+template <FieldsOf<TensorSampleConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("mode", config.mode);
+  visit("row_warps", config.row_warps);
+  visit("column_warps", config.column_warps);
+  visit("warp_rows", config.warp_rows);
+  visit("warp_columns", config.warp_columns);
+  visit("stages", config.stages);
+  visit("promotion_steps", config.promotion_steps);
+  visit("low_first", config.low_first);
+  visit("kept_blocks", config.kept_blocks);
+  visit("tiles_per_block", config.tiles_per_block);
+  visit("list_room", config.list_room);
+  visit("n_split", config.n_split);
+  visit("min_blocks", config.min_blocks);
+  visit("stream_output", config.stream_output);
+}
+
+inline constexpr int steps_of_block = sample_block / 16;
+
+constexpr int threads(const TensorSampleConfig& config) { return 32 * config.row_warps * config.column_warps; }
+constexpr int tile_rows(const TensorSampleConfig& config) { return config.row_warps * config.warp_rows; }
+constexpr int tile_columns(const TensorSampleConfig& config) { return config.column_warps * config.warp_columns; }
+constexpr TileShape tile_shape(const TensorSampleConfig& config) { return {tile_rows(config), tile_columns(config)}; }
+
+/// f32 sums of a lane.
+constexpr int lane_sums(const TensorSampleConfig& config) { return config.warp_rows * config.warp_columns / 32; }
+
+/// Whether sums that were taken out of the tensor cores are added to a second set.
+constexpr bool promotes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
+  return config.promotion_steps > 0 && !(traits.one_block && config.promotion_steps >= steps_of_block);
+}
+
+/// Bytes of an n block of a tile's rows of A, and of B.
+constexpr int lhs_block_bytes(const TensorSampleConfig& config) { return tile_rows(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int rhs_block_bytes(const TensorSampleConfig& config) { return tile_columns(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int sample_stage_bytes(const TensorSampleConfig& config) {
+  return rhs_block_bytes(config) + (config.kept_blocks == 0 ? lhs_block_bytes(config) : 0);
+}
+
+/// What A's tile takes where it stays in shared memory.
+constexpr int kept_bytes(const TensorSampleConfig& config) { return config.kept_blocks > 1 ? config.kept_blocks * lhs_block_bytes(config) : 0; }
+
+/// The tile's sums on their way to the output, or A's tile on its way to registers.
+constexpr int sums_bytes(const TensorSampleConfig& config) {
+  const int sums = 4 * tile_rows(config) * tile_columns(config);
+  return config.kept_blocks == 1 && lhs_block_bytes(config) > sums ? lhs_block_bytes(config) : sums;
+}
+
+/// Sums lie where the stages were where a block has one tile.
+constexpr bool sums_follow_stages(const TensorSampleConfig& config) { return config.tiles_per_block > 1; }
+
+/// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, and the beginning of its list.
+constexpr int tile_info_bytes(const TensorSampleConfig& config) {
+  return static_cast<int>(sizeof(SampleTile)) + 4 * (2 * tile_rows(config) + tile_columns(config)) + 2 * config.list_room;
+}
+/// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are stages.
+constexpr int tile_infos(const TensorSampleConfig& config) { return config.tiles_per_block == 1 ? 1 : config.stages; }
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const TensorSampleTraits&, const TensorSampleConfig& config) {
+  const int stages = config.stages * sample_stage_bytes(config);
+  const int sums = sums_bytes(config);
+  const int front = sums_follow_stages(config) ? stages + sums : stages > sums ? stages : sums;
+  return (front + kept_bytes(config) + tile_infos(config) * tile_info_bytes(config) + 127) / 128 * 128;
+}
+
+}  // namespace vostok

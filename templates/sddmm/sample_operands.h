@@ -1,0 +1,155 @@
+// A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
+//
+// A block makes an octet of rows. Where rows have scales it reads them twice, the second time out of the caches: once for their largest
+// magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a chunk.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/sample_operands.h"
+#include "parts/dependent_launch.h"
+#include "parts/element.h"
+#include "parts/loads.h"
+#include "parts/shared.h"
+#include "parts/warp.h"
+#include "spmm/split_dense.h"
+
+namespace vostok {
+
+struct SampleOperandsShared {
+  unsigned largest[sample_octet_rows];  ///< bits of magnitudes, which order as the numbers do
+};
+
+/// An octet of one operand.
+template <class F, Layout layout, int alignment>
+class OperandOctet {
+  static constexpr auto traits = F::traits;
+  static constexpr PackedMode mode = traits.mode;
+  static constexpr bool row_major = layout == Layout::row_major;
+  static constexpr unsigned row_threads = F::config.threads / sample_octet_rows;
+  static constexpr bool as_it_is = traits.element != Dtype::f32;
+  static_assert(F::config.threads % 64 == 0 && row_threads <= 32, "a block has 64, 128 or 256 threads");
+  static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1), "16-bit elements stay what they are");
+  using Type = Element<traits.element>;
+  using Stored = typename Type::Storage;
+  using Chunk = Vector<Stored, sample_chunk>;
+
+ public:
+  /// Threads of a row lie side by side where the row does, and rows side by side where columns are lines.
+  __device__ OperandOctet(const SampleOperandsArgs& args, const SampleOperand& operand, unsigned octet, unsigned matrix)
+      : n_(args.n),
+        n_blocks_(args.n_blocks),
+        leading_(operand.leading),
+        row_(row_major ? threadIdx.x / row_threads : threadIdx.x % sample_octet_rows),
+        first_chunk_(row_major ? threadIdx.x % row_threads : threadIdx.x / sample_octet_rows) {
+    const long long row = static_cast<long long>(octet) * sample_octet_rows + row_;
+    exists_ = row < operand.rows;
+    from_ = static_cast<const Stored*>(operand.matrix) + matrix * operand.stride + (row_major ? row * leading_ : row);
+    const long long first = static_cast<long long>(matrix) * n_blocks_ * operand.octet_count + octet;
+    to_ = operand.octets + first * sample_octet_bytes(mode) + row_ * 128;
+    block_bytes_ = static_cast<long long>(operand.octet_count) * sample_octet_bytes(mode);
+    exponent_ = operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows + row;
+  }
+
+  __device__ void make() const {
+    float scale = 1.0F;
+    if constexpr (sample_scales_rows(mode, traits.element)) {
+      const int exponent = packed_scale_exponent(largest_of_row());
+      scale = __builtin_bit_cast(float, packed_power_bits(exponent));
+      if (first_chunk_ == 0) *exponent_ = -exponent;
+    }
+    for (unsigned chunk = first_chunk_; chunk < n_blocks_ * (sample_block / sample_chunk); chunk += row_threads) store(chunk, load(chunk), scale);
+  }
+
+ private:
+  /// Zeros where the matrix ends.
+  __device__ Chunk load(unsigned chunk) const {
+    Chunk values = {};
+    const long long first = static_cast<long long>(chunk) * sample_chunk;
+    if (!exists_) return values;
+    if (row_major && first + sample_chunk <= n_) {
+      constexpr int width = (alignment < 16 ? alignment : 16) / static_cast<int>(sizeof(Stored));
+      using Piece = Vector<Stored, width>;
+#pragma unroll
+      for (int i = 0; i < sample_chunk; i += width) {
+        const Piece piece = load_global(reinterpret_cast<const Piece*>(from_ + first + i));
+#pragma unroll
+        for (int j = 0; j < width; ++j) values.at[i + j] = piece.at[j];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < sample_chunk; ++i)
+        if (first + i < n_) values.at[i] = load_global(from_ + (row_major ? first + i : (first + i) * leading_));
+    }
+    return values;
+  }
+
+  /// Of the row's finite elements. Every thread of the block comes here.
+  __device__ unsigned largest_of_row() const {
+    auto& shared = dynamic_shared<SampleOperandsShared>();
+    if (threadIdx.x < sample_octet_rows) shared.largest[threadIdx.x] = 0;
+    unsigned largest = 0;
+#pragma unroll 2
+    for (unsigned chunk = first_chunk_; chunk * static_cast<long long>(sample_chunk) < n_; chunk += row_threads) {
+      const Chunk values = load(chunk);
+#pragma unroll
+      for (const Stored value : values.at) {
+        const unsigned magnitude = __builtin_bit_cast(unsigned, Type::to_float(value)) & 0x7fffffffU;
+        if (magnitude < 0x7f800000U && magnitude > largest) largest = magnitude;
+      }
+    }
+    __syncthreads();
+    constexpr int least = row_major ? 1 : sample_octet_rows;
+    constexpr int most = row_major ? static_cast<int>(row_threads) : 32;
+#pragma unroll
+    for (int distance = least; distance < most; distance *= 2) {
+      const unsigned other = shuffle_xor(largest, distance);
+      largest = other > largest ? other : largest;
+    }
+    if (row_major ? first_chunk_ == 0 : threadIdx.x % 32 < sample_octet_rows) atomicMax(&shared.largest[row_], largest);
+    __syncthreads();
+    return shared.largest[row_];
+  }
+
+  __device__ void store(unsigned chunk, const Chunk& values, float scale) const {
+    using Terms = Vector<unsigned short, sample_chunk>;
+    constexpr unsigned chunks = sample_block / sample_chunk;
+    unsigned char* const to = to_ + chunk / chunks * block_bytes_ + 16 * (chunk % chunks ^ row_);
+    Terms high;
+    Terms low;
+#pragma unroll
+    for (int i = 0; i < sample_chunk; ++i) {
+      if constexpr (as_it_is) {
+        high.at[i] = values.at[i];
+      } else {
+        const SplitParts parts = split_number<mode>(values.at[i] * scale);
+        high.at[i] = parts.high;
+        low.at[i] = parts.low;
+      }
+    }
+    store_global<false>(reinterpret_cast<Terms*>(to), high);
+    if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes), low);
+  }
+
+  long long n_;
+  unsigned n_blocks_;
+  long long leading_;
+  unsigned row_;  ///< of the octet
+  unsigned first_chunk_;
+  bool exists_;
+  const Stored* from_;  ///< the row's first element
+  unsigned char* to_;   ///< the row's line in the first block
+  long long block_bytes_;
+  int* exponent_;
+};
+
+/// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) sample_operands(const __grid_constant__ SampleOperandsArgs args) {
+  allow_next_launch();
+  const unsigned matrix = blockIdx.z * gridDim.y + blockIdx.y;
+  if (matrix >= args.batch) return;
+  if (blockIdx.x < args.lhs.octet_count) OperandOctet<F, F::traits.lhs_layout, F::traits.lhs_alignment>(args, args.lhs, blockIdx.x, matrix).make();
+  else OperandOctet<F, F::traits.rhs_layout, F::traits.rhs_alignment>(args, args.rhs, blockIdx.x - args.lhs.octet_count, matrix).make();
+}
+
+}  // namespace vostok

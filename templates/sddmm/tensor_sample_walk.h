@@ -1,0 +1,75 @@
+// What a block of tensor_sample works at: a part of n of one matrix of the batch, and some tiles of the list.
+#pragma once
+
+#include "abi/tensor_sample.h"
+#include "parts/loads.h"
+
+namespace vostok {
+
+/// Matrices of the batch and their parts lie on the grid's y, and on z past what y holds.
+struct SamplePart {
+  unsigned line;  ///< of the output: the parts of a matrix are neighbours
+  unsigned matrix;
+  unsigned first_block;  ///< of n
+  unsigned block_count;
+  unsigned steps;  ///< of 16 n, up to the end of n
+
+  template <class F>
+  static __device__ SamplePart of_block(const TensorSampleArgs& args) {
+    const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
+    const unsigned first = line % F::config.n_split * args.part_blocks;
+    const unsigned left = n_blocks(args) - first;
+    return {line, line / F::config.n_split, first, left < args.part_blocks ? left : args.part_blocks, args.n_steps - first * steps_of_block};
+  }
+
+  static __device__ unsigned n_blocks(const TensorSampleArgs& args) { return (args.n_steps + steps_of_block - 1) / steps_of_block; }
+
+  /// The octets from that of this row on, in the part's first n block.
+  template <class F>
+  __device__ const unsigned char* octets(const TensorSampleArgs& args, const SampledOperand& operand, unsigned row) const {
+    const long long block = static_cast<long long>(matrix) * n_blocks(args) + first_block;
+    return operand.octets + (block * operand.octet_count + row / sample_octet_rows) * sample_octet_bytes(F::config.mode);
+  }
+  __device__ const int* exponents(const SampledOperand& operand, unsigned row) const {
+    return operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows + row;
+  }
+};
+
+/// Walks over the block's tiles. The next one is loaded while there is still one to work at.
+template <class F>
+class TileWalk {
+  static constexpr unsigned most = F::config.tiles_per_block;
+
+ public:
+  explicit __device__ TileWalk(const TileLists& lists) : now_(load(lists)) {
+    if constexpr (most > 1) {
+      ++number_;
+      next_ = load(lists);
+      --number_;
+    }
+  }
+
+  /// Behind the last tile that holds nonzeros there are only others.
+  __device__ bool exists() const { return now_.entries > 0; }
+  __device__ const SampleTile& tile() const { return now_; }
+  __device__ unsigned number() const { return number_; }                     ///< among the block's
+  __device__ unsigned index() const { return blockIdx.x * most + number_; }  ///< in the list
+
+  __device__ void step(const TileLists& lists) {
+    number_ += 2;
+    now_ = next_;
+    if constexpr (most > 1) next_ = load(lists);
+    --number_;
+  }
+
+ private:
+  __device__ SampleTile load(const TileLists& lists) const {
+    return number_ < most && index() < lists.tile_count ? load_global(lists.tiles + index()) : SampleTile{};
+  }
+
+  unsigned number_ = 0;
+  SampleTile now_;
+  SampleTile next_ = {};
+};
+
+}  // namespace vostok

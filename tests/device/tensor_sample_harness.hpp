@@ -1,0 +1,103 @@
+// Runs tensor_sample configs below the planner: a case's operands, and a mask's lists of tiles made on the host.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/fields.hpp"
+#include "device/config_walk.hpp"
+#include "device/family_run.hpp"
+#include "device/uneven_mask.hpp"
+#include "ops/sddmm/tensor_sample.hpp"
+#include "sparse/tile_lists.hpp"
+#include "tune/sddmm_case.hpp"
+
+namespace vostok::test {
+
+inline const ops::Family& tensor_sample_family() {
+  static const std::unique_ptr<ops::Family> family = ops::make_tensor_sample();
+  return *family;
+}
+
+/// The devices that the family runs on.
+inline const std::vector<NamedDevice>& tensor_devices() {
+  static const std::vector<NamedDevice> list = [] {
+    std::vector<NamedDevice> found;
+    for (const NamedDevice& on : kernel_devices())
+      if (tensor_sample_family().runs_on(on.device->architecture())) found.push_back(on);
+    return found;
+  }();
+  return list;
+}
+
+/// A mask's lists, with tiles behind them that hold nothing, as a topology's may have.
+class TileForms {
+ public:
+  TileForms(device::Device& device, const sparse::Csr& mask, const TileShape& shape) {
+    sparse::TileListForm form = sparse::tile_lists(mask, shape);
+    form.tiles.resize(form.tiles.size() + 3);
+    count_ = static_cast<unsigned>(form.tiles.size());
+    tiles_ = copy(device, form.tiles);
+    row_shifts_ = copy(device, form.row_shifts);
+    places_ = copy(device, form.places);
+  }
+  ops::TopologyPointers pointers() const {
+    return {.tile_lists = {.tiles = tiles_.as<const SampleTile>(),
+                           .row_shifts = row_shifts_.as<const int>(),
+                           .places = places_.as<const unsigned short>(),
+                           .tile_count = count_}};
+  }
+
+ private:
+  template <class T>
+  static device::Buffer copy(device::Device& device, const std::vector<T>& values) {
+    device::Buffer buffer(device, static_cast<std::int64_t>(values.size() * sizeof(T)));
+    if (!values.empty()) device.copy_to_device(buffer.data(), values.data(), buffer.bytes());
+    return buffer;
+  }
+  device::Buffer tiles_;
+  device::Buffer row_shifts_;
+  device::Buffer places_;
+  unsigned count_ = 0;
+};
+
+/// Runs a case and compares with float64.
+inline tune::Check run_tensor_sample(const NamedDevice& on, tune::SddmmCase& c, const sparse::Csr& mask, const FieldMap& config) {
+  const ops::Family& family = tensor_sample_family();
+  const TileForms forms(*on.device, mask, family.needs(c.query(), config).tiles);
+  return run_family(*on.device, family, c.query(), config, forms.pointers(), c);
+}
+
+/// The same of a new case; returns its output.
+inline std::vector<float> check_tensor_sample(const NamedDevice& on, const Sddmm& problem, const sparse::Csr& mask, std::uint64_t seed,
+                                              const FieldMap* config = nullptr) {
+  tune::SddmmCase c(*on.device, problem, mask, seed);
+  const auto declined = tensor_sample_family().declines(c.query());
+  REQUIRE_MESSAGE(!declined, declined.value_or(""));
+  const FieldMap used = config != nullptr ? *config : tensor_sample_family().default_config(c.query());
+  INFO(on.name, ": ", mask.rows, " x ", mask.cols, ", ", mask.nonzeros(), " nonzeros, n = ", problem.n, ", ", c.query().exact, ", ", to_text(used));
+  const tune::Check check = run_tensor_sample(on, c, mask, used);
+  CHECK_MESSAGE(check.wrong.empty(), check.wrong);
+  return c.output();
+}
+
+/// What random walks through the space try.
+inline const FieldValues tensor_sample_values = {{"mode", {"f16x1", "bf16x1", "f16x3", "bf16x3"}},
+                                                 {"row_warps", {"1", "2", "3", "4"}},
+                                                 {"column_warps", {"1", "2", "4"}},
+                                                 {"warp_rows", {"16", "32", "48", "64"}},
+                                                 {"warp_columns", {"16", "32", "64", "128"}},
+                                                 {"stages", {"2", "3", "4"}},
+                                                 {"promotion_steps", {"0", "1", "2", "4"}},
+                                                 {"low_first", {"false", "true"}},
+                                                 {"kept_blocks", {"0", "1", "2", "3"}},
+                                                 {"tiles_per_block", {"1", "2", "3", "8"}},
+                                                 {"list_room", {"8", "64", "256"}},
+                                                 {"n_split", {"1", "2", "4"}},
+                                                 {"min_blocks", {"1", "2"}},
+                                                 {"stream_output", {"false", "true"}}};
+
+}  // namespace vostok::test
