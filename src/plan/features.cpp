@@ -36,9 +36,10 @@ std::string feature_bucket(const TopologyStatistics& statistics) {
 
 std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
-  return fmt::format("{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g}", name(effort), query.operation, query.identity,
-                     features.m, features.k, query.n.least, query.n.most, query.n.divisor(), features.nonzeros, features.longest_row,
-                     features.row_variation);
+  // Families decline masks that are not sorted, or that name a column twice.
+  return fmt::format("{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} sorted {} repeats {}", name(effort), query.operation,
+                     query.identity, features.m, features.k, query.n.least, query.n.most, query.n.divisor(), features.nonzeros, features.longest_row,
+                     features.row_variation, query.statistics.sorted, query.statistics.duplicates);
 }
 
 }  // namespace vostok::plan

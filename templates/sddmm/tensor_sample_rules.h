@@ -28,7 +28,7 @@ struct TensorSampleRules {
                 "A is kept where a block has several tiles and all of n");
   static_assert(c.kept_blocks != 1 || t.one_block, "A's tile stays in registers where n is one block");
   static_assert(c.list_room >= 8 && c.list_room % 8 == 0, "lists are staged in chunks of eight entries");
-  static_assert(is_power_of_two(c.n_split), "n_split is a power of two");
+  static_assert(is_power_of_two(c.n_split) && (c.n_split == 1 || !t.one_block), "n_split is a power of two; one n block is not cut");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");
 };
 

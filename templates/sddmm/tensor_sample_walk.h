@@ -17,6 +17,8 @@ struct SamplePart {
   template <class F>
   static __device__ SamplePart of_block(const TensorSampleArgs& args) {
     const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
+    if constexpr (F::traits.one_block) return {line, line, 0, 1, args.n_steps};
+    if constexpr (F::config.n_split == 1) return {line, line, 0, n_blocks(args), args.n_steps};
     const unsigned first = line % F::config.n_split * args.part_blocks;
     const unsigned left = n_blocks(args) - first;
     return {line, line / F::config.n_split, first, left < args.part_blocks ? left : args.part_blocks, args.n_steps - first * steps_of_block};

@@ -37,7 +37,10 @@ std::optional<std::string> declines(const SddmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can.
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config);
 
-/// What the cost model likes best (tensor_sample_space.cpp).
+/// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (tensor_sample_space.cpp).
+TensorSampleConfig smallest_config(const SddmmQuery& query);
+
+/// What the cost model likes best.
 TensorSampleConfig default_config(const SddmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.

@@ -150,9 +150,8 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && problem.n > most_accurate_n)
     return "math = accurate allows tensor cores up to n = 65536";
   if (problem.n > std::numeric_limits<std::int32_t>::max()) return "blocks of n are numbered in 32 bits";
-  constexpr TileShape smallest = {.rows = 32, .columns = 32};
-  if (auto reason = tile_lists_declined(s, smallest)) return reason;
-  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
+  if (auto reason = tile_lists_declined(s, tile_shape(smallest_config(query)))) return reason;
+  if (auto reason = forbidden(query, smallest_config(query))) return "no tile serves the sizes: " + *reason;
   return std::nullopt;
 }
 

@@ -23,6 +23,7 @@ struct Shape {
 
 constexpr std::array shapes = {Shape{2, 2, 64, 32}, Shape{2, 4, 64, 32}, Shape{4, 2, 32, 32}, Shape{4, 1, 32, 64},
                                Shape{2, 2, 32, 32}, Shape{4, 2, 32, 64}, Shape{4, 4, 32, 32}, Shape{2, 1, 16, 32}};
+constexpr Shape smallest_shape = shapes.back();
 
 constexpr std::array stage_counts = {3, 2, 4};
 
@@ -153,15 +154,25 @@ std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
   return list;
 }
 
-bool same_shape(const TensorSampleConfig& a, const TensorSampleConfig& b) {
-  return a.row_warps == b.row_warps && a.column_warps == b.column_warps && a.warp_rows == b.warp_rows && a.warp_columns == b.warp_columns;
+/// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
+bool alike(const TensorSampleConfig& a, const TensorSampleConfig& b) {
+  return a.mode == b.mode && a.row_warps == b.row_warps && a.column_warps == b.column_warps && a.warp_rows == b.warp_rows &&
+         a.warp_columns == b.warp_columns && a.low_first == b.low_first && (a.kept_blocks == 0) == (b.kept_blocks == 0);
 }
 
 }  // namespace
 
+TensorSampleConfig smallest_config(const SddmmQuery& query) {
+  const PackedMode mode = modes(query).front();
+  TensorSampleConfig config = shaped(query, mode, smallest_shape, promotions(mode).back());
+  if (config.promotion_steps == 0) config.promotion_steps = steps_of_block;
+  config.n_split = least_split(query, config);
+  return config;
+}
+
 TensorSampleConfig default_config(const SddmmQuery& query) {
   const std::vector<TensorSampleConfig> list = ranked(query);
-  return list.empty() ? every_config(query).front() : list.front();
+  return list.empty() ? smallest_config(query) : list.front();
 }
 
 std::vector<TensorSampleConfig> space(const SddmmQuery& query) {
@@ -173,14 +184,14 @@ std::vector<TensorSampleConfig> space(const SddmmQuery& query) {
 
 std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) {
   constexpr std::size_t most = 16;
-  constexpr int most_of_a_shape = 4;
+  constexpr int most_alike = 2;
   std::vector<TensorSampleConfig> list;
   for (const TensorSampleConfig& config : ranked(query)) {
     if (list.size() == most) break;
-    const auto alike = std::count_if(list.begin(), list.end(), [&](const TensorSampleConfig& other) { return same_shape(other, config); });
-    if (alike < most_of_a_shape) list.push_back(config);
+    const auto others = std::count_if(list.begin(), list.end(), [&](const TensorSampleConfig& other) { return alike(other, config); });
+    if (others < most_alike) list.push_back(config);
   }
-  if (list.empty()) list.push_back(default_config(query));
+  if (list.empty()) list.push_back(smallest_config(query));
   return list;
 }
 
