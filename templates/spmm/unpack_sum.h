@@ -17,7 +17,7 @@ __device__ inline Vector<float, 4>* partial_fragment(const PartialSums& partial,
 
 /// A warp has one fragment. Fragments lie on the grid's x, products on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(32 * F::config.warps) unpack_sum(const __grid_constant__ UnpackSumArgs args) {
+__global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) unpack_sum(const __grid_constant__ UnpackSumArgs args) {
   wait_for_previous_launch();
   const unsigned product = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned lane = threadIdx.x % 32;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(32 * F::config.warps) unpack_sum(const __grid_
   const Vector<float, 4>* const first = partial_fragment(args.partial, product, 0, strip, octet, lane);
   const long long step = args.partial.slice_stride() / 4;
   float sums[4] = {};
-#pragma unroll 8
+#pragma unroll 4
   for (long long slice = 0; slice < args.partial.slices; ++slice) {
     // Written by the launch before: not to be read early, as what is only read may be.
     const Vector<float, 4> part = load_own(first + slice * step);
