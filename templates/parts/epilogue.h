@@ -40,7 +40,9 @@ struct ScaleAndBias {
     float value = product;
     if constexpr (scale != Scale::one) value *= factor;
     if constexpr (bias == Bias::per_row) value += bias_of_row;
-    if constexpr (bias == Bias::per_column) value += load_global(bias_values + column);
+    // Not by load_global: where the column is the same in every round of a loop, compilers move such a load out of it, and then past
+    // the test of whether the column exists.
+    if constexpr (bias == Bias::per_column) value += load_own(bias_values + column);
     return value;
   }
 };

@@ -72,6 +72,7 @@ class TensorSample {
     wait_async<0>();
     __syncthreads();
     product_.keep(warp_rows(shared_.kept_lhs()));
+    if constexpr (config.kept_blocks == 1) __syncthreads();  // sums will lie where A was
   }
 
   __device__ SharedAddress warp_rows(const unsigned char* lhs) const { return shared_address(lhs) + warp_row() / sample_octet_rows * octet_bytes; }

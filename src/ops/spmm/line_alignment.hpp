@@ -15,13 +15,14 @@ inline int line_alignment(const SpmmQuery& query, std::int64_t length, std::int6
   return static_cast<int>(std::max<std::int64_t>(std::gcd(std::int64_t{query.problem.alignment_bytes}, step), size_of(type)));
 }
 
+/// Of B. It divides a line's length as well: copies that start in a line end in it, none reads past the matrix.
 inline int dense_alignment(const SpmmQuery& query) {
   const Spmm& p = query.problem;
   const std::int64_t length = p.dense_layout == Layout::row_major ? query.n.divisor() : query.statistics.cols;
-  return line_alignment(query, length, p.dense_leading, p.dense_stride, p.element);
+  return static_cast<int>(std::gcd(line_alignment(query, length, p.dense_leading, p.dense_stride, p.element), length * size_of(p.element)));
 }
 
-/// Of C and of the residual. It divides a line's length as well: vectors that start in a line end in it.
+/// The same of C and of the residual.
 inline int output_alignment(const SpmmQuery& query) {
   const Spmm& p = query.problem;
   const std::int64_t length = p.output_layout == Layout::row_major ? query.n.divisor() : query.statistics.rows;

@@ -55,7 +55,7 @@ constexpr std::array rules = {
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
     Rule{"an f32 B is split into two terms by a launch before", [](const Case& c) { return terms(c.config) == 2 && !c.config.prepare_dense; }},
-    Rule{"lines of B are not aligned to the 16 bytes of a copy: it takes prepare_dense",
+    Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_pairs is a multiple of 4 from 16 to 512",
@@ -76,6 +76,9 @@ constexpr std::array rules = {
          [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
+    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
+    Rule{"a multiplication's operands do not fit the registers that threads are launched with",
+         [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
