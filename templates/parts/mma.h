@@ -28,11 +28,15 @@ struct Term {
   int exponent;  ///< of the operands, not of the product: a product in [2, 4) is not normalised first
 };
 
+/// floor(log2(|value|)) of a value that is finite and not 0; of 0, anything.
 inline int exponent_of(float value) {
-  int exponent = 0;
-  __builtin_frexp(value, &exponent);
-  return exponent - 1;
+  const unsigned magnitude = __builtin_bit_cast(unsigned, value) & 0x7fffffffU;
+  if (magnitude >= 0x800000U) return static_cast<int>(magnitude >> 23) - 127;
+  return 31 - __builtin_clz(magnitude | 1U) - 149;
 }
+
+/// 2^exponent, which is a normal number.
+inline double power_of_two(int exponent) { return __builtin_bit_cast(double, static_cast<unsigned long long>(exponent + 1023) << 52); }
 
 inline Term product(float a, float b) { return {static_cast<double>(a) * b, exponent_of(a) + exponent_of(b)}; }
 
@@ -67,8 +71,9 @@ inline float accumulate(const float (&a)[count], const float (&b)[count], float 
   if (plain - plain != 0) return static_cast<float>(plain);
   if (largest == least) return static_cast<float>(plain);
   const int unit = largest - 23 - extra_bits;
+  const double units = power_of_two(-unit);
   long long sum = 0;
-  for (const Term& term : terms) sum += static_cast<long long>(__builtin_ldexp(term.value, -unit));
+  for (const Term& term : terms) sum += static_cast<long long>(term.value * units);
   return cut_to_f32(sum, unit);
 }
 
@@ -100,19 +105,16 @@ inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (
   const int group = static_cast<int>(::vostok_emulator::current->lane / 4);
   const int member = static_cast<int>(::vostok_emulator::current->lane % 4);
   const auto word = [&](int lane, int index, int half) { return static_cast<unsigned>(lanes[lane * words + index] >> 32 * half); };
-  for (int i = 0; i < 4; ++i) {
-    const int upper = i / 2;  // rows group + 8
-    const int column = 2 * member + i % 2;
-    float row_of_a[depth];
-    float column_of_b[depth];
+  float rows_of_a[2][depth];     // group, group + 8
+  float columns_of_b[2][depth];  // 2 * member and the next
+  for (int i = 0; i < 2; ++i)
     for (int k = 0; k < depth; ++k) {
       const int within = k % (4 * per_register);  // of this half of k
       const int half = k / (4 * per_register);
-      row_of_a[k] = Operand::element(word(4 * group + within / per_register, half, upper), within % per_register);
-      column_of_b[k] = Operand::element(word(4 * column + within / per_register, 2, half), within % per_register);
+      rows_of_a[i][k] = Operand::element(word(4 * group + within / per_register, half, i), within % per_register);
+      columns_of_b[i][k] = Operand::element(word(4 * (2 * member + i) + within / per_register, 2, half), within % per_register);
     }
-    c[i] = accumulate(row_of_a, column_of_b, c[i]);
-  }
+  for (int i = 0; i < 4; ++i) c[i] = accumulate(rows_of_a[i / 2], columns_of_b[i % 2], c[i]);
 }
 
 }  // namespace detail
