@@ -44,7 +44,7 @@ struct Batches {
 constexpr std::array word_batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
 
 /// A load of 16-bit elements covers twice the columns: sixteen at once cost 15 % on average.
-constexpr std::array half_word_batches = {Batches{8, 8, true}, Batches{4, 4, true}, Batches{8, 8, false}};
+constexpr std::array half_word_batches = {Batches{4, 4, true}, Batches{8, 8, true}, Batches{8, 8, false}};
 
 struct Steps {
   int entries_per_lane;
@@ -176,8 +176,9 @@ RowTileConfig default_of(const SpmmQuery& query, const Preparation& preparation)
   const RowTileConfig base = common(query, preparation);
   const int lanes = std::max(1, rounded_columns(query, default_columns(query)) / base.dense_vector);
   const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
-  RowTileConfig config =
-      with_order(with_steps(with_shape(base, shape, 128), {64, false}, {8, 8, !is_wide(query.problem.element)}), {Raster::columns_first, false});
+  RowTileConfig config = with_order(
+      with_steps(with_shape(base, shape, 128), {64, false}, is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
+      {Raster::columns_first, false});
   // Few columns mean many lanes for a row's entries, and long steps: shorter ones where every device's blocks could not hold them.
   constexpr int portable_shared_bytes = 48 * 1024;
   while (shared_bytes(traits(query), config) > portable_shared_bytes) config.tile_nonzeros /= 2;

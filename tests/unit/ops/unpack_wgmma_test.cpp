@@ -155,7 +155,7 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 256; })->find("registers") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 33; })->find("slices") != std::string::npos);
   const ops::SpmmQuery odd = query_of({.n = 63, .element = Dtype::f16}, layer);
-  CHECK(forbidden(odd, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("aligned") != std::string::npos);
+  CHECK(forbidden(odd, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("16 bytes of a copy") != std::string::npos);
 }
 
 TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a launch of the plan starts before that ends") {
