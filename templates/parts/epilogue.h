@@ -40,9 +40,8 @@ struct ScaleAndBias {
     float value = product;
     if constexpr (scale != Scale::one) value *= factor;
     if constexpr (bias == Bias::per_row) value += bias_of_row;
-    // Not by load_global: where the column is the same in every round of a loop, compilers move such a load out of it, and then past
-    // the test of whether the column exists.
-    if constexpr (bias == Bias::per_column) value += load_own(bias_values + column);
+    // The caller has tested that the column exists, perhaps in a loop over rows.
+    if constexpr (bias == Bias::per_column) value += load_in_place(bias_values + column);
     return value;
   }
 };

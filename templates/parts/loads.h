@@ -111,7 +111,19 @@ __device__ inline V load_global(const V* memory) {
   return __builtin_bit_cast(V, detail::load_bits(reinterpret_cast<const Bits*>(memory)));
 }
 
-/// The same of memory that this kernel writes as well.
+/// A load that stays where it is written. load_global may be moved: where its address is the same in every round of a loop, out of the
+/// loop, and then past the test that guards it.
+__device__ inline float load_in_place(const float* memory) {
+#if defined(VOSTOK_EMULATOR)
+  return *memory;
+#else
+  float value;
+  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(memory));
+  return value;
+#endif
+}
+
+/// One load, as load_global's, of memory that this kernel writes as well.
 template <class V>
 __device__ inline V load_own(const V* memory) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;

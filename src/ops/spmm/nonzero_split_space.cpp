@@ -94,8 +94,13 @@ int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config
 }
 
 NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
-  const NonzeroSplitConfig base = with_steps(common(query, preparation), {128, true}, 8);
+  // Of loads in flight and of a step's entries, as many as every epilogue and element leaves registers for.
+  constexpr int packets_of_lane = 4;
+  const bool wide = size_of(query.problem.element) == 4;
+  const NonzeroSplitConfig base = with_steps(common(query, preparation), {128, wide}, wide ? 8 : 4);
   NonzeroSplitConfig config = with_block(query, base, widest_shape(query, base.dense_vector), 256);
+  const int entries = packets_of_lane * config.threads_per_row * config.sparse_vector;
+  config.tile_nonzeros = std::min(config.tile_nonzeros, std::max(entries, config.loads_in_flight));
   config.chunk_items = fitting_chunk_items(query, config);
   return config;
 }
