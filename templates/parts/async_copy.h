@@ -4,28 +4,33 @@
 // copies at that wait and not before, so that shared memory read too early holds what it held.
 #pragma once
 
+#include "parts/shared_address.h"
+
 namespace vostok {
 
 /// Copies `source_bytes` of `bytes` (4, 8 or 16, both addresses aligned to as many) and writes zeros to the rest.
 template <int bytes>
-__device__ inline void copy_async(void* shared, const void* global, int source_bytes = bytes) {
+__device__ inline void copy_async(SharedAddress shared, const void* global, int source_bytes = bytes) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "copy_async: one copy is 4, 8 or 16 bytes");
 #if defined(VOSTOK_EMULATOR)
   constexpr unsigned long long misaligned = bytes - 1;
-  if (((reinterpret_cast<unsigned long long>(shared) | reinterpret_cast<unsigned long long>(global)) & misaligned) != 0)
+  if (((reinterpret_cast<unsigned long long>(shared.at) | reinterpret_cast<unsigned long long>(global)) & misaligned) != 0)
     ::vostok_emulator::fail("a copy_async is not aligned to its size");
   if (source_bytes < 0 || source_bytes > bytes) ::vostok_emulator::fail("a copy_async reads less than nothing or more than its size");
-  const ::vostok_emulator::AsyncCopy copy = {static_cast<unsigned char*>(shared), static_cast<const unsigned char*>(global), bytes, source_bytes};
+  const ::vostok_emulator::AsyncCopy copy = {const_cast<unsigned char*>(shared.at), static_cast<const unsigned char*>(global), bytes, source_bytes};
   ::vostok_emulator::runtime->copy_later(::vostok_emulator::current, &copy);
 #else
-  unsigned address;
-  asm("{ .reg .u64 whole; cvta.to.shared.u64 whole, %1; cvt.u32.u64 %0, whole; }" : "=r"(address) : "l"(shared));
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared.at), "l"(global), "r"(source_bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global), "n"(bytes), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared.at), "l"(global), "n"(bytes), "r"(source_bytes) : "memory");
   }
 #endif
+}
+
+template <int bytes>
+__device__ inline void copy_async(void* shared, const void* global, int source_bytes = bytes) {
+  copy_async<bytes>(shared_address(shared), global, source_bytes);
 }
 
 /// Makes one group of this thread's copies since the last commit; it may be empty.

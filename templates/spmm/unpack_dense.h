@@ -97,6 +97,7 @@ class PreparedDense {
   }
 
   __device__ void issue(unsigned char* stage, float* column_scales) {
+    const SharedAddress to = shared_address(stage);
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < 2 * packed_strip_columns * chunks; i += threads(config)) {
       const unsigned chunk = i % chunks;
@@ -106,7 +107,7 @@ class PreparedDense {
       const unsigned char* const tile = from_ + (static_cast<long long>(wanted / line_chunks) * k_blocks_ + block_) * prepared_bytes;
       const unsigned place = line * (16 * line_chunks) + 16 * swizzled<line_chunks>(wanted % line_chunks, line);
       // A tile may be wider than what was prepared.
-      copy_async<16>(stage + term * dense_term_bytes(config) + Lines::place(line, chunk), tile + term * prepared_term_bytes + place,
+      copy_async<16>(to + (term * dense_term_bytes(config) + Lines::place(line, chunk)), tile + term * prepared_term_bytes + place,
                      8 * wanted < scale_step_ ? 16 : 0);
     }
     if constexpr (packed_scales_rows(config.mode)) {

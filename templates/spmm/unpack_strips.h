@@ -35,9 +35,14 @@ class StripStages {
     const unsigned units = end_ - begin_;
     if (threadIdx.x <= strips) starts[threadIdx.x] = own_ - begin_;
     if (units > capacity) return;
-    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin_) * packed_unit_bytes;
-    for (unsigned unit = threadIdx.x; unit < units; unit += threads(F::config))
-      copy_async<packed_unit_bytes>(stage + unit * packed_unit_bytes, from + unit * packed_unit_bytes);
+    constexpr unsigned step = threads(F::config);
+    const unsigned char* from = data_ + static_cast<unsigned long long>(begin_ + threadIdx.x) * packed_unit_bytes;
+    SharedAddress to = shared_address(stage) + threadIdx.x * packed_unit_bytes;
+    for (unsigned unit = threadIdx.x; unit < units; unit += step) {
+      copy_async<packed_unit_bytes>(to, from);
+      to = to + step * packed_unit_bytes;
+      from += step * packed_unit_bytes;
+    }
   }
 
   static __device__ bool fits(const unsigned* starts) { return starts[strips] <= capacity; }

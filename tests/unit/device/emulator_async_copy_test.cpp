@@ -35,7 +35,7 @@ TEST_CASE("a pipeline of asynchronous copies is right in every order") {
                          "  }\n"
                          "  args.out[i] = sum;\n"
                          "}\n",
-                 .templates = {"parts/shared.h", "parts/async_copy.h"},
+                 .templates = {"parts/shared.h", "parts/shared_address.h", "parts/async_copy.h"},
                  .shared_bytes = 3 * 128 * 4},
                 {.order = order});
     vostok::device::Buffer in(bench.device(), 1280 * 4);
@@ -63,7 +63,7 @@ TEST_CASE("an asynchronous copy of fewer bytes fills with zeros and reads no fur
                                                 "  vostok::wait_async<0>();\n"
                                                 "  for (int i = 0; i < 4; ++i) args.out[i] = shared.words[i];\n"
                                                 "}\n",
-               .templates = {"parts/shared.h", "parts/async_copy.h"},
+               .templates = {"parts/shared.h", "parts/shared_address.h", "parts/async_copy.h"},
                .shared_bytes = 16});
   vostok::device::Buffer in(bench.device(), 16);
   for (int i = 0; i < 4; ++i) in.as<int>()[i] = 5 + i;

@@ -157,7 +157,7 @@ TEST_CASE("planted: data of an asynchronous copy that is read before its wait is
                                                   "  vostok::wait_async<0>();\n"
                                                   "  args.out[3] = values[1];\n"
                                                   "}\n",
-                 .templates = {"parts/shared.h", "parts/async_copy.h"},
+                 .templates = {"parts/shared.h", "parts/shared_address.h", "parts/async_copy.h"},
                  .shared_bytes = 8},
                 {.order = order});
     std::vector<float> memory = {5, 6};
@@ -196,7 +196,7 @@ TEST_CASE("planted: an asynchronous copy that is not aligned is an error") {
                                                 "__global__ void kernel(const __grid_constant__ Args args) {\n"
                                                 "  vostok::copy_async<16>(vostok::dynamic_shared<Shared>().values + 2, args.memory);\n"
                                                 "}\n",
-               .templates = {"parts/shared.h", "parts/async_copy.h"},
+               .templates = {"parts/shared.h", "parts/shared_address.h", "parts/async_copy.h"},
                .shared_bytes = 32});
   alignas(16) float memory[4] = {};
   CHECK(contains(bench.failure(1, Args{memory, nullptr, 0}), "a copy_async is not aligned to its size"));
