@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,16 @@ struct UnpackCase {
 
   tune::SpmmHost host;
   sparse::PackedForm form;
+  std::optional<ops::SizeRange> sizes = {};  ///< that the choice serves; empty: the problem's n alone
 
   const Spmm& problem() const { return host.problem; }
   TopologyStatistics statistics() const {
     const sparse::Csr& a = host.walked;
     return sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices);
   }
-  ops::SpmmQuery query(const device::Device* device) const { return *ops::make_query(problem(), statistics(), {problem().n, problem().n}, device); }
+  ops::SpmmQuery query(const device::Device* device) const {
+    return *ops::make_query(problem(), statistics(), sizes.value_or(ops::SizeRange{problem().n, problem().n}), device);
+  }
 };
 
 /// The structure of packed strips in device memory, made on the host.

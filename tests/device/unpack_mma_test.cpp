@@ -218,6 +218,19 @@ TEST_CASE("unpack_mma: full rows, empty matrices, no rows, no columns, and one e
         }
 }
 
+TEST_CASE("unpack_mma: a choice for several n is right for each of them") {
+  sparse::Random random(seed);
+  for (const Dtype element : {Dtype::f16, Dtype::f32})
+    for (const ops::SizeRange sizes : {ops::SizeRange{1, 100, 1}, ops::SizeRange{8, 96, 8}})
+      for (const std::int64_t n : {8, 56, 96}) {
+        UnpackCase c(uneven_mask(70, 300, seed), persistent(n + (sizes.multiple == 1 ? 1 : 0), element), seed);
+        c.sizes = sizes;
+        const NamedDevice& on = devices()[static_cast<std::size_t>(n) % devices().size()];
+        check_unpack(on, family(), c, default_config(c.query(on.device.get())));
+        check_unpack(on, family(), c, random_config(family(), c.query(on.device.get()), field_values(), random));
+      }
+}
+
 TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from global memory") {
   for (const Dtype element : {Dtype::f16, Dtype::f32})
     for (const int pairs : {4, 200})
