@@ -2,6 +2,7 @@
 
 #include <unistd.h>  // getpid
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -135,8 +136,9 @@ std::vector<std::byte> save_packed(const PackedState& packed) {
   const std::string digest = digest_of_parts(description, values);
   std::copy(digest.begin(), digest.end(), prefix.digest.begin());
 
-  std::vector<std::byte> bytes;
-  const auto append = [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); };
+  std::vector<std::byte> bytes(sizeof(prefix) + description.size() + values.size());
+  std::byte* end = bytes.data();
+  const auto append = [&](std::span<const std::byte> part) { end = std::copy(part.begin(), part.end(), end); };
   append(std::as_bytes(std::span(&prefix, 1)));
   append(std::as_bytes(std::span(description)));
   append(values);
