@@ -18,18 +18,14 @@ constexpr Sddmm problem{.n = 1024, .math = Math::tf32};
 
 /// Whether a plan's executes give what they should for a mask, recorded and
 /// not.
-void check_plan(const Context &context, const SddmmPlan &plan,
-                const sparse::Csr &mask) {
+void check_plan(const Context &context, const SddmmPlan &plan, const sparse::Csr &mask) {
   device::Device &device = test::device_of(context);
   tune::SddmmCase c(device, problem, mask, seed);
   const Workspace workspace = plan.make_workspace();
   c.set_workspace(workspace);
-  CHECK(c.verify([&](Stream stream) {
-           plan.execute(stream, c.call());
-         }).wrong == "");
+  CHECK(c.verify([&](Stream stream) { plan.execute(stream, c.call()); }).wrong == "");
   const auto recorded = device.record([&](Stream stream) {
-    for (int i = 0; i < 2; ++i)
-      plan.execute(stream, c.call());
+    for (int i = 0; i < 2; ++i) plan.execute(stream, c.call());
   });
   CHECK(c.verify([&](Stream) { recorded->replay_us(); }).wrong == "");
 }
@@ -37,26 +33,24 @@ void check_plan(const Context &context, const SddmmPlan &plan,
 /// The same structure with every row from its last column to its first.
 sparse::Csr reversed(sparse::Csr mask) {
   for (std::size_t row = 0; row < static_cast<std::size_t>(mask.rows); ++row)
-    std::reverse(mask.column_indices.begin() + mask.row_offsets[row],
-                 mask.column_indices.begin() + mask.row_offsets[row + 1]);
+    std::reverse(mask.column_indices.begin() + mask.row_offsets[row], mask.column_indices.begin() + mask.row_offsets[row + 1]);
   return mask;
 }
 
-} // namespace
+}  // namespace
 
-TEST_CASE("tensor_sample is planned for a dense mask, rebound to another "
-          "without compiling, and not for one that is not sorted") {
+TEST_CASE(
+    "tensor_sample is planned for a dense mask, rebound to another "
+    "without compiling, and not for one that is not sorted") {
   const sparse::Csr mask = sparse::uniform(rows, cols, 0.2, seed);
   const sparse::Csr regrown = sparse::uniform(rows, cols, 0.2, seed + 1);
   for (const std::string &name : test::device_names()) {
     CAPTURE(name);
     const Context context = test::memory_context(name);
-    const SddmmPlan plan = context.plan(problem, context.topology(mask.view()),
-                                        {.effort = Effort::heuristic});
+    const SddmmPlan plan = context.plan(problem, context.topology(mask.view()), {.effort = Effort::heuristic});
     REQUIRE(plan.family() == "tensor_sample");
     check_plan(context, plan, mask);
-    if (test::thread_sanitized)
-      continue;
+    if (test::thread_sanitized) continue;
 
     const std::int64_t compiled = context.counters().kernels_compiled;
     const Topology next = context.topology(regrown.view());
@@ -70,9 +64,7 @@ TEST_CASE("tensor_sample is planned for a dense mask, rebound to another "
     // Of the same features in every number that a memo or a tuning store keeps.
     const sparse::Csr unsorted = reversed(mask);
     const Topology topology = context.topology(unsorted.view());
-    for (const SddmmPlan &other :
-         {context.plan(problem, topology, {.effort = Effort::heuristic}),
-          plan.rebind(topology)}) {
+    for (const SddmmPlan &other : {context.plan(problem, topology, {.effort = Effort::heuristic}), plan.rebind(topology)}) {
       CHECK(other.family() == "row_strips");
       check_plan(context, other, unsorted);
     }
