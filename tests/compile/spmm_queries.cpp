@@ -39,6 +39,9 @@ SweepQueries spmm_queries() {
        .epilogue = {.activation = Activation::gelu_tanh}},
       usual);
   add({.n = 8, .element = Dtype::f16, .output_layout = Layout::column_major}, many);
+  add({.n = 48, .math = Math::tf32, .value_lifetime = ValueLifetime::persistent}, usual);
+  add({.n = 20, .element = Dtype::f16, .dense_layout = Layout::column_major, .alignment_bytes = 2, .value_lifetime = ValueLifetime::persistent},
+      usual);
   return list;
 }
 
