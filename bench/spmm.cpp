@@ -12,6 +12,7 @@ namespace {
 
 struct SpmmOptions : ComparisonOptions {
   bool transposed = false;
+  bool power_law = false;
   ValueLifetime value_lifetime = ValueLifetime::per_call;
 };
 
@@ -28,6 +29,7 @@ BaselineColumns baseline_columns(const SpmmOptions& options) {
 
 std::vector<Target> targets(const SpmmOptions& options) {
   if (options.transposed) return {};
+  if (options.power_law) return {{.other = better_sparse_peer, .geomean = 1.2}};
   switch (options.element) {
     case Dtype::f32: return {{.other = better_sparse_peer, .geomean = 1.15, .share = 0.9}};
     case Dtype::f16: return {{.other = better_sparse_peer, .geomean = 1.3}};
@@ -73,6 +75,7 @@ int main(int argc, char** argv) {
   SpmmOptions options;
   CLI::App app("SpMM over a list of matrices, beside cuSPARSE and cuBLAS. The exit status is 0 when every problem was verified.", "bench_spmm");
   add_options(app, options);
+  app.add_flag("--power-law", options.power_law, "Take made graphs of a million nonzeros instead of a list");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; the baselines have no times of it");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
                                "per_call, or persistent: values are packed once, outside the timing");
@@ -80,7 +83,8 @@ int main(int argc, char** argv) {
     OperationBench bench({.name = "spmm",
                           .baseline_columns = baseline_columns(options),
                           .targets = targets(options),
-                          .problem = {{"sparse_transposed", options.transposed}, {"value_lifetime", name(options.value_lifetime)}}},
+                          .problem = {{"sparse_transposed", options.transposed}, {"value_lifetime", name(options.value_lifetime)}},
+                          .made = options.power_law ? power_law_problems() : std::vector<Problem>()},
                          options);
     return bench.run([&](const Problem& listed) { return make_entry(bench, options, listed); }) == 0 ? 0 : 1;
   });

@@ -50,6 +50,7 @@ OperationBench::OperationBench(OperationFacts facts, const ComparisonOptions& op
 }
 
 std::vector<Problem> OperationBench::list_problems() const {
+  if (!facts_.made.empty()) return select(facts_.made, options_.selection, "the made ones");
   std::vector<Problem> problems =
       options_.synthetic ? select(baselines_.generated(), options_.selection, options_.baselines.string()) : read_problems(options_);
   return facts_.has_size ? problems : without_sizes(std::move(problems));

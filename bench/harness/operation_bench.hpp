@@ -22,8 +22,9 @@ struct OperationFacts {
   const char* name;  ///< "spmm": of the program and in its record
   BaselineColumns baseline_columns;
   std::vector<Target> targets = {};
-  Json problem = Json::object();  ///< what all problems have in common, beside the element type
-  bool has_size = true;           ///< false: a listed matrix is one problem, whatever its N
+  Json problem = Json::object();   ///< what all problems have in common, beside the element type
+  bool has_size = true;            ///< false: a listed matrix is one problem, whatever its N
+  std::vector<Problem> made = {};  ///< instead of listed ones, where there are any
 };
 
 class OperationBench {

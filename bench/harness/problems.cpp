@@ -11,6 +11,7 @@
 namespace vostok::bench {
 
 sparse::Csr load_matrix(const std::filesystem::path& data, const Problem& problem, std::uint64_t seed) {
+  if (const auto& graph = problem.power_law) return sparse::power_law(graph->vertices, graph->vertices, graph->nonzeros, graph->exponent, seed);
   if (!problem.generated) return sparse::read(data / problem.file);
   const Generated& made = *problem.generated;
   return sparse::uniform(made.rows, made.cols, made.sparsity, seed, made.row_variation);
@@ -38,6 +39,17 @@ std::vector<Problem> parse_problems(std::string_view text) {
     if (!words.eof() || problems.size() == before || !positive)
       fail(ErrorCode::invalid_argument, "cannot read the problem list: line {}, \"{}\", is not a file and values of N above 0", number, line);
   }
+  return problems;
+}
+
+std::vector<Problem> power_law_problems() {
+  std::vector<Problem> problems;
+  for (const std::int64_t vertices : {16384, 65536, 262144})
+    for (const double exponent : {0.5, 0.75, 1.0})
+      for (const std::int64_t n : {32, 128})
+        problems.push_back({.file = fmt::format("power_law/{}/{}", vertices, exponent),
+                            .n = n,
+                            .power_law = PowerLaw{.vertices = vertices, .nonzeros = 1'000'000, .exponent = exponent}});
   return problems;
 }
 

@@ -20,10 +20,18 @@ struct Generated {
   double row_variation = 0;
 };
 
+/// A graph-like matrix that is made: sparse::power_law.
+struct PowerLaw {
+  std::int64_t vertices = 0;  ///< rows, and columns
+  std::int64_t nonzeros = 0;
+  double exponent = 0;
+};
+
 struct Problem {
   std::string file = {};  ///< relative to the data folder; a name where the matrix is generated
   std::int64_t n = 0;     ///< 0: the operation has none
   std::optional<Generated> generated = {};
+  std::optional<PowerLaw> power_law = {};
 };
 
 /// Which problems of a list to take: those whose "file n=N" holds `filter`, without the first `skip`, at most `most`.
@@ -45,6 +53,9 @@ std::string group(const Problem& problem);
 /// Lines of "file N...": one problem per N. Blank lines and those that start with # are left out.
 /// Errors: invalid_argument naming the line.
 std::vector<Problem> parse_problems(std::string_view text);
+
+/// Graphs of a million nonzeros, from few vertices to many and from mild to extreme skew, each with N = 32 and 128.
+std::vector<Problem> power_law_problems();
 
 /// Those that the selection takes. `source` is where they are from, for the message. Errors: invalid_argument (none is left).
 std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source);

@@ -1,5 +1,6 @@
 #include "bench/peers/cublas.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "sparse/elements.hpp"
@@ -154,6 +155,9 @@ class Cublas : public Peer {
   }
 
   device::Buffer upload(const sparse::Csr& matrix, const SpmmOperands& operands) const {
+    constexpr std::int64_t most_elements = std::int64_t{1} << 27;
+    if (matrix.rows > most_elements / std::max<std::int64_t>(matrix.cols, 1))
+      fail(ErrorCode::unsupported, "cannot run cuBLAS: a dense matrix of {} x {} is not made", matrix.rows, matrix.cols);
     std::vector<std::byte> stored(static_cast<std::size_t>(matrix.nonzeros() * size_of(operands.element)));
     if (!stored.empty()) device_.copy_to_host(stored.data(), operands.values, static_cast<std::int64_t>(stored.size()));
     const std::vector<float> dense = to_dense(matrix, sparse::from_storage(operands.element, stored));

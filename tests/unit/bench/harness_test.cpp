@@ -39,6 +39,15 @@ TEST_CASE("a problem list with a word for N, no N or an N of 0 is refused with i
   CHECK(throws_naming([] { parse_problems("a.smtx 0\n"); }, "line 1"));
 }
 
+TEST_CASE("the made graphs have a million nonzeros each, and differ in vertices, skew and N") {
+  const auto problems = power_law_problems();
+  REQUIRE(problems.size() == 18);
+  CHECK(label(problems[0]) == "power_law/16384/0.5 n=32");
+  CHECK(group(problems[0]) == "power_law");
+  const sparse::Csr graph = load_matrix({}, problems[0], 1);
+  CHECK((graph.rows == 16384 && graph.cols == 16384 && graph.nonzeros() == 1'000'000));
+}
+
 TEST_CASE("ratios, shares and the worst problems are counted as named") {
   const Comparison comparison =
       compare({{.label = "faster", .ours_us = 5, .other_us = 20},
