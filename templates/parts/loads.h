@@ -26,6 +26,16 @@ __device__ inline Bits load_bits(const Bits* memory) {
 }
 
 template <class Bits>
+__device__ inline Bits load_own_bits(const Bits* memory) {
+  return *memory;
+}
+
+template <class Bits>
+__device__ inline void store_bits(Bits* memory, Bits bits) {
+  *memory = bits;
+}
+
+template <class Bits>
 __device__ inline void stream_bits(Bits* memory, Bits bits) {
   *memory = bits;
 }
@@ -56,6 +66,42 @@ __device__ inline unsigned short load_bits(const unsigned short* memory) {
   return bits;
 }
 
+// A compiler takes plain loads and stores of several words apart. These stay whole, in the order of the kernel's other accesses.
+
+__device__ inline Bits128 load_own_bits(const Bits128* memory) {
+  Bits128 bits;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3])
+               : "l"(memory)
+               : "memory");
+  return bits;
+}
+
+__device__ inline Bits64 load_own_bits(const Bits64* memory) {
+  Bits64 bits;
+  asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(bits.at[0]), "=r"(bits.at[1]) : "l"(memory) : "memory");
+  return bits;
+}
+
+template <class Bits>
+__device__ inline Bits load_own_bits(const Bits* memory) {
+  return *memory;
+}
+
+__device__ inline void store_bits(Bits128* memory, Bits128 bits) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]), "r"(bits.at[2]), "r"(bits.at[3])
+               : "memory");
+}
+
+__device__ inline void store_bits(Bits64* memory, Bits64 bits) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]) : "memory");
+}
+
+template <class Bits>
+__device__ inline void store_bits(Bits* memory, Bits bits) {
+  *memory = bits;
+}
+
 __device__ inline void stream_bits(Bits128* memory, Bits128 bits) {
   asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]), "r"(bits.at[2]), "r"(bits.at[3]));
 }
@@ -73,6 +119,13 @@ __device__ inline void stream_bits(unsigned short* memory, unsigned short bits) 
 #endif
 
 __device__ inline Bits256 load_bits(const Bits256* memory) { return {load_bits(&memory->at[0]), load_bits(&memory->at[1])}; }
+
+__device__ inline Bits256 load_own_bits(const Bits256* memory) { return {load_own_bits(&memory->at[0]), load_own_bits(&memory->at[1])}; }
+
+__device__ inline void store_bits(Bits256* memory, Bits256 bits) {
+  store_bits(&memory->at[0], bits.at[0]);
+  store_bits(&memory->at[1], bits.at[1]);
+}
 
 __device__ inline void stream_bits(Bits256* memory, Bits256 bits) {
   stream_bits(&memory->at[0], bits.at[0]);
@@ -127,7 +180,7 @@ __device__ inline float load_in_place(const float* memory) {
 template <class V>
 __device__ inline V load_own(const V* memory) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;
-  return __builtin_bit_cast(V, *reinterpret_cast<const Bits*>(memory));
+  return __builtin_bit_cast(V, detail::load_own_bits(reinterpret_cast<const Bits*>(memory)));
 }
 
 /// One store; `stream` marks data that will not be read soon.
@@ -136,7 +189,7 @@ __device__ inline void store_global(V* memory, const V& value) {
   using Bits = typename detail::BitsOf<sizeof(V)>::Type;
   const auto bits = __builtin_bit_cast(Bits, value);
   if constexpr (stream) detail::stream_bits(reinterpret_cast<Bits*>(memory), bits);
-  else *reinterpret_cast<Bits*>(memory) = bits;
+  else detail::store_bits(reinterpret_cast<Bits*>(memory), bits);
 }
 
 }  // namespace vostok
