@@ -10,6 +10,7 @@
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
+#include "parts/split_number.h"
 #include "parts/warp.h"
 
 namespace vostok {
@@ -112,22 +113,6 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
     scales[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(shared.maxima[Share::first_column() + i])));
   for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads)
     inverses[i] = __builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i])));
-}
-
-/// The terms of a number.
-struct SplitParts {
-  unsigned short high;
-  unsigned short low;
-};
-
-template <PackedMode mode>
-__device__ inline SplitParts split_number(float value) {
-  constexpr Dtype type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
-  const unsigned short high = Element<type>::from_float(value);
-  if constexpr (packed_pair_words(mode) == 1) return {high, 0};
-  const float rounded = Element<type>::to_float(high);
-  const bool is_finite = (__builtin_bit_cast(unsigned, rounded) & 0x7f800000U) != 0x7f800000U;
-  return {high, is_finite ? Element<type>::from_float(value - rounded) : static_cast<unsigned short>(0)};
 }
 
 /// Writes the four columns of each piece of a row.

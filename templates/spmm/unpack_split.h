@@ -1,46 +1,16 @@
 // f32 elements of B split into two 16-bit terms by the blocks that multiply them: what few blocks read is not worth a launch.
 //
-// As at packing (abi/packed_strips.h), v becomes hi = rounded(s v) and lo = rounded(s v - hi), lo = 0 where hi is not finite. In mode f16x3
-// s is a power of two for each column and k block that brings the largest finite |s v| into [2^13, 2^14).
+// In mode f16x3 they are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v|
+// into [2^13, 2^14).
 #pragma once
 
 #include "abi/unpack_mma.h"
-#include "parts/half.h"
+#include "parts/split_number.h"
 #include "parts/vector.h"
 #include "parts/warp.h"
 #include "spmm/unpack_shared.h"
 
 namespace vostok {
-
-template <PackedMode mode>
-__device__ inline unsigned short term_of(float value) {
-  if constexpr (packed_is_f16(mode)) return f32_to_f16(value);
-  else return f32_to_bf16(value);
-}
-
-template <PackedMode mode>
-__device__ inline float value_of_term(unsigned short term) {
-  if constexpr (packed_is_f16(mode)) return f16_to_f32(term);
-  else return bf16_to_f32(term);
-}
-
-/// Two neighbouring elements as words of their high and their low terms, the first in the lower half.
-struct SplitPair {
-  unsigned high;
-  unsigned low;
-};
-
-template <PackedMode mode>
-__device__ inline SplitPair split_pair(float first, float second) {
-  const auto low_of = [](float value, unsigned short high) -> unsigned {
-    const float rest = value - value_of_term<mode>(high);
-    // Infinite or NaN where hi is not finite.
-    return rest - rest == 0.0F ? term_of<mode>(rest) : 0U;
-  };
-  const unsigned short a = term_of<mode>(first);
-  const unsigned short b = term_of<mode>(second);
-  return {a | static_cast<unsigned>(b) << 16, low_of(first, a) | low_of(second, b) << 16};
-}
 
 /// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.
 __device__ inline unsigned finite_magnitude(float value) {
@@ -105,9 +75,10 @@ class DenseSplit {
     Vector<unsigned, count / 2> low;
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
-      const SplitPair pair = split_pair<mode>(values[i], values[i + 1]);
-      high.at[i / 2] = pair.high;
-      low.at[i / 2] = pair.low;
+      const SplitParts first = split_number<mode>(values[i]);
+      const SplitParts second = split_number<mode>(values[i + 1]);
+      high.at[i / 2] = first.high | static_cast<unsigned>(second.high) << 16;
+      low.at[i / 2] = first.low | static_cast<unsigned>(second.low) << 16;
     }
     *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk) = high;
     *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk + dense_term_bytes(config)) = low;
