@@ -10,14 +10,15 @@ using NonzeroSplitTraits = CsrProductTraits;
 
 /// The tunables.
 struct NonzeroSplitConfig {
-  int chunk_items = 128;     ///< nonzeros and row ends of a chunk: rows of fewer nonzeros are not cut
-  int chunks_per_block = 8;  ///< neighbours, which add their parts of a row in shared memory
-  int tile_columns = 128;    ///< columns of B and C of a block
-  int threads_per_row = 32;  ///< lanes of a chunk, side by side along the columns
-  int tile_nonzeros = 128;   ///< entries of a chunk per step
-  int sparse_vector = 4;     ///< neighbouring entries that a lane loads
-  int dense_vector = 4;      ///< elements per load of B and store of C
-  int loads_in_flight = 8;   ///< entries whose rows of B are loaded before the first is used, whichever rows of A they are of
+  int chunk_items = 128;         ///< nonzeros and row ends of a chunk: rows of fewer nonzeros are not cut
+  int chunks_per_block = 8;      ///< neighbours, which add their parts of a row in shared memory
+  int tile_columns = 128;        ///< columns of B and C of a block
+  int threads_per_row = 32;      ///< lanes of a chunk, side by side along the columns
+  int tile_nonzeros = 128;       ///< entries of a chunk per step
+  int sparse_vector = 4;         ///< neighbouring entries that a lane loads
+  int dense_vector = 4;          ///< elements per load of B and store of C
+  int loads_in_flight = 8;       ///< entries whose rows of B are loaded before the first is used, whichever rows of A they are of
+  bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
   ColumnEdge column_edge = ColumnEdge::clamped;
   int min_blocks = 2;           ///< blocks per multiprocessor that registers must allow
   bool prefetch_sparse = true;  ///< the next step's entries are loaded while this one's are multiplied
@@ -63,6 +64,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("sparse_vector", config.sparse_vector);
   visit("dense_vector", config.dense_vector);
   visit("loads_in_flight", config.loads_in_flight);
+  visit("overlap_batches", config.overlap_batches);
   visit("column_edge", config.column_edge);
   visit("min_blocks", config.min_blocks);
   visit("prefetch_sparse", config.prefetch_sparse);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/nonzero_split.h"
+#include "parts/opaque.h"
 #include "spmm/pieces.h"
 #include "spmm/row_output.h"
 
@@ -27,6 +28,9 @@ struct Chunk {
   /// How many rows end in it.
   __device__ unsigned row_ends() const { return static_cast<unsigned>(stop.row - start.row); }
 };
+
+/// Bits [begin, end) of a word, end below 32.
+__device__ inline unsigned bits(unsigned begin, unsigned end) { return (1U << end) - (1U << begin); }
 
 /// Adds products to the sum of the row that they are of, and stores each row as it ends: in C, or, where an earlier chunk
 /// began it, as the chunk's `head` piece. What is left in the sum at the end is of the row that the chunk leaves.
@@ -54,23 +58,35 @@ class ChunkWalk {
   __device__ RowSum<F>& sum() { return sum_; }
 
   /// Takes the batch whose first entry is at `first`, row by row; the entries before this chunk's and behind them are not touched.
-  template <int count>
-  __device__ void add(const typename RowSum<F>::template Loaded<count>& loaded, unsigned first) {
+  __device__ void add(typename RowSum<F>::template Loaded<F::config.loads_in_flight>& loaded, unsigned first) {
+    constexpr unsigned count = F::config.loads_in_flight;
     const unsigned batch_end = stop_ - first < count ? stop_ : first + count;
 #pragma unroll 1
     for (;;) {
 #pragma unroll 1
       while (row_end_ == position_) end_row();
       if (position_ == batch_end) return;
+      keep_as_loaded(loaded);
       const unsigned until = row_end_ < batch_end ? row_end_ : batch_end;
       if (until - position_ == count) sum_.add(loaded);
-      else sum_.add(loaded, position_ - first, until - first);
+      else sum_.add_some(loaded, bits(position_ - first, until - first));
       position_ = until;
     }
   }
 
  private:
   static constexpr unsigned no_end = 0xffffffffU;
+
+  /// 16-bit elements stay in pairs until they are multiplied, through however many rows a batch reaches.
+  template <class Loaded>
+  static __device__ void keep_as_loaded(Loaded& loaded) {
+    if constexpr (size_of(F::traits.element) == 2) {
+#pragma unroll
+      for (auto& entry : loaded.dense)
+#pragma unroll
+        for (auto& part : entry) make_opaque(part);
+    }
+  }
 
   /// The row's end is known; the one after it is loaded long before it is looked at.
   __device__ void load_next_end() {

@@ -31,14 +31,34 @@ struct NonzeroSplitShared {
 /// which its rows end.
 template <class F>
 __device__ inline void add_step(ChunkWalk<F>& walk, const StagedEntries<F>& entries, unsigned step_start, unsigned own_begin, unsigned own_end) {
-  constexpr int count = F::config.loads_in_flight;
-  unsigned batch = own_begin / count;
-#pragma unroll 1
-  do {
+  constexpr unsigned count = F::config.loads_in_flight;
+  /// Past the part's end nothing is loaded.
+  const auto load = [&](unsigned batch) {
     const unsigned first = batch * count;
-    const auto loaded = walk.sum().load(entries.template read<count>(batch, 0), [&](int i) { return first + i >= own_begin && first + i < own_end; });
-    walk.add(loaded, step_start + first);
-  } while (++batch * count < own_end);
+    const unsigned end = own_end < first + count ? own_end : first + count;
+    const unsigned begin = own_begin > first ? own_begin : first;
+    const unsigned mask = begin < end ? bits(begin - first, end - first) : 0;
+    return walk.sum().load_some(entries.template read<count>(first < F::config.tile_nonzeros ? batch : 0, 0), mask);
+  };
+  unsigned batch = own_begin / count;
+  if constexpr (!F::config.overlap_batches) {
+#pragma unroll 1
+    do {
+      auto loaded = load(batch);
+      walk.add(loaded, step_start + batch * count);
+    } while (++batch * count < own_end);
+  } else {
+    auto even = load(batch);
+#pragma unroll 1
+    for (;;) {
+      auto odd = load(batch + 1);
+      walk.add(even, step_start + batch * count);
+      if (++batch * count >= own_end) return;
+      even = load(batch + 1);
+      walk.add(odd, step_start + batch * count);
+      if (++batch * count >= own_end) return;
+    }
+  }
 }
 
 template <class F>

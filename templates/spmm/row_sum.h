@@ -66,20 +66,39 @@ class RowSum {
     return loaded;
   }
 
+  /// Loads B for the entries whose bits are set; of the others nothing is known.
+  template <int count>
+  __device__ Loaded<count> load_some(const Batch<F, count>& batch, unsigned mask) const {
+    Loaded<count> loaded;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      loaded.values[i] = batch.values[i];
+#pragma unroll
+      for (int c = 0; c < chunks; ++c) {
+        const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
+        if ((mask >> i & 1U) != 0 && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
+      }
+    }
+    return loaded;
+  }
+
   template <int count>
   __device__ void add(const Loaded<count>& loaded) {
 #pragma unroll
     for (int i = 0; i < count; ++i) add_entry(loaded, i);
   }
 
-  /// Adds the entries [begin, end) of a batch, and nothing of the others.
+  /// Adds the entries of a batch whose bits are set, four or none of four at a time.
   template <int count>
-  __device__ void add(const Loaded<count>& loaded, unsigned begin, unsigned end) {
-    static_assert(count < 32);
-    const unsigned mask = (1U << end) - (1U << begin);
+  __device__ void add_some(const Loaded<count>& loaded, unsigned mask) {
+    constexpr int group = count < 4 ? count : 4;
 #pragma unroll
-    for (int i = 0; i < count; ++i)
-      if ((mask >> i & 1U) != 0) add_entry(loaded, i);
+    for (int first = 0; first < count; first += group) {
+      if ((mask >> first & ((1U << group) - 1)) == 0) continue;
+#pragma unroll
+      for (int i = first; i < first + group; ++i)
+        if ((mask >> i & 1U) != 0) add_entry(loaded, i);
+    }
   }
 
   /// The next row's sum starts.
@@ -116,7 +135,7 @@ class RowSum {
     for (int c = 0; c < chunks; ++c) {
       const auto dense = __builtin_bit_cast(Dense, loaded.dense[i][c]);
 #pragma unroll
-      for (int j = 0; j < width; ++j) sum_[c][j] += loaded.values[i] * Element<F::traits.element>::to_float(dense.at[j]);
+      for (int j = 0; j < width; ++j) sum_[c][j] = fmaf(loaded.values[i], Element<F::traits.element>::to_float(dense.at[j]), sum_[c][j]);
     }
   }
 

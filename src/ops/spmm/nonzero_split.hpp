@@ -32,6 +32,9 @@ SplitRowsConfig split_rows_config(const NonzeroSplitConfig& config);
 /// Whether a family that gives whole rows to blocks or warps leaves much of a device idle: rows differ much in length, or are few.
 bool defeats_rows(const SpmmQuery& query);
 
+/// Whether a thread's registers hold the loads in flight beside everything else; the config's other fields must be legal.
+bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config);
+
 /// Why the kernels cannot run this config here; nothing where they can (nonzero_split_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config);
 

@@ -21,9 +21,9 @@ double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
   const double rows = c.chunk_items / (size.mean_row + 1);
   const double entries = c.chunk_items - rows;
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
-  const double batches = std::ceil(entries / c.loads_in_flight + 0.5);
-  return start_us + std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * c.loads_in_flight * value_us) +
-         rows * row_us;
+  const int batch = c.loads_in_flight * (c.overlap_batches ? 2 : 1);
+  const double batches = std::ceil(entries / batch + 0.5);
+  return start_us + std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * batch * value_us) + rows * row_us;
 }
 
 /// Microseconds of the launch that adds what several blocks have of a row.
@@ -58,7 +58,7 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
   constexpr double launch_us = 1.1;
-  constexpr double unproven = 1.2;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
+  constexpr double unproven = 1.6;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
   const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
                     0.35 * csr_product::output_us(query, size, machine) + csr_product::preparation_us(query, size, config, machine);
   return defeats_rows(query) ? us : us * unproven;

@@ -21,6 +21,24 @@ std::int64_t slow_tiles(const Case& c, Raster raster, int tile_columns) {
   return (raster == Raster::rows_first ? ceil_div(c.query.n.most, tile_columns) : block_count(c.query, c.config)) * c.query.problem.batch;
 }
 
+/// Registers beside loads of B and sums, counted in compiled kernels: the way through rows, entries on their way from memory, and what
+/// stores of rows add to, for they lie between the loads of a batch and its products.
+std::int64_t further_registers(const Case& c) {
+  constexpr std::int64_t walk = 32;
+  const NonzeroSplitConfig& config = c.config;
+  const NonzeroSplitTraits& t = c.traits;
+  const std::int64_t entries = ceil_div(config.tile_nonzeros, config.threads_per_row * config.sparse_vector) * config.sparse_vector;
+  const bool adds = t.residual || t.accumulate;
+  const bool curved = t.activation != Activation::none && t.activation != Activation::relu;
+  return walk + entries * (gathers_values(t, config) ? 4 : 2) + (adds ? 2 * config.dense_vector : 0) + (curved ? 8 : 0) +
+         (t.wide_offsets ? config.loads_in_flight : 0);
+}
+
+bool exceeds_registers(const Case& c) {
+  const int entries = c.config.loads_in_flight * (c.config.overlap_batches ? 2 : 1);
+  return csr_product::registers_needed(c, entries) + further_registers(c) > csr_product::register_limit(c);
+}
+
 // In the order in which they are asked, the shared ones between them: each may rely on those before it.
 
 constexpr std::array shape_rules = {
@@ -51,11 +69,12 @@ constexpr std::array size_rules = {
          }},
     Rule{"the staged entries and pieces do not fit the device's shared memory",
          [](const Case& c) { return shared_bytes(c.traits, c.config) > csr_product::most_shared_bytes(c.query); }},
-    Rule{"the loads in flight do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return csr_product::registers_needed(c, c.config.loads_in_flight) > csr_product::register_limit(c); }},
+    Rule{"the loads in flight do not fit the registers that min_blocks leaves", [](const Case& c) { return exceeds_registers(c); }},
 };
 
 }  // namespace
+
+bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config) { return !exceeds_registers({query, traits(query), config}); }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const Case c{query, traits(query), config};

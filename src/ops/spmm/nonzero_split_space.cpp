@@ -23,11 +23,11 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-constexpr std::array shapes = {Shape{32, 1}, Shape{32, 2}, Shape{16, 1}, Shape{16, 2}, Shape{8, 1}, Shape{8, 2}, Shape{4, 1}};
+constexpr std::array shapes = {Shape{32, 1}, Shape{32, 2}, Shape{16, 1}, Shape{16, 2}, Shape{8, 1}, Shape{8, 2}, Shape{32, 4}};
 
 constexpr std::array chunk_sizes = {32, 64, 128, 256};
 
-constexpr std::array block_threads = {128, 256, 512};
+constexpr std::array block_threads = {256, 128, 512};
 
 struct Steps {
   int tile_nonzeros;
@@ -36,9 +36,15 @@ struct Steps {
 
 constexpr std::array steps = {Steps{64, true}, Steps{128, true}, Steps{256, false}};
 
-constexpr std::array loads = {8, 4, 16};
+/// Entries whose rows of B are loaded together.
+struct Batches {
+  int loads_in_flight;
+  bool overlap;
+};
 
-/// Threads that share a multiprocessor: 128 registers each, as for row_tile.
+constexpr std::array batches = {Batches{8, false}, Batches{4, true}, Batches{8, true}, Batches{16, false}};
+
+/// Threads that share a multiprocessor: 128 registers each. As for row_tile, for which more threads never won.
 constexpr int resident_threads = 512;
 
 constexpr int warp_lanes = 32;
@@ -68,10 +74,11 @@ NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config,
   return config;
 }
 
-NonzeroSplitConfig with_steps(NonzeroSplitConfig config, const Steps& step, int loads_in_flight) {
+NonzeroSplitConfig with_steps(NonzeroSplitConfig config, const Steps& step, const Batches& batch) {
   config.tile_nonzeros = step.tile_nonzeros;
   config.prefetch_sparse = step.prefetch;
-  config.loads_in_flight = loads_in_flight;
+  config.loads_in_flight = batch.loads_in_flight;
+  config.overlap_batches = batch.overlap;
   return config;
 }
 
@@ -94,14 +101,13 @@ int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config
 }
 
 NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
-  // Of loads in flight and of a step's entries, as many as every epilogue and element leaves registers for.
-  constexpr int packets_of_lane = 4;
-  const bool wide = size_of(query.problem.element) == 4;
-  const NonzeroSplitConfig base = with_steps(common(query, preparation), {128, wide}, wide ? 8 : 4);
-  NonzeroSplitConfig config = with_block(query, base, widest_shape(query, base.dense_vector), 256);
-  const int entries = packets_of_lane * config.threads_per_row * config.sparse_vector;
-  config.tile_nonzeros = std::min(config.tile_nonzeros, std::max(entries, config.loads_in_flight));
+  NonzeroSplitConfig config = common(query, preparation);
+  const Shape shape = widest_shape(query, config.dense_vector);
+  // Eight entries a lane and step, as far as that is neither short nor long.
+  config = with_steps(config, {std::clamp(8 * shape.threads_per_row, 16, 128), true}, batches.front());
+  config = with_block(query, config, shape, block_threads.front());
   config.chunk_items = fitting_chunk_items(query, config);
+  while (config.loads_in_flight > 1 && !fits_registers(query, config)) config.loads_in_flight /= 2;
   return config;
 }
 
@@ -111,16 +117,17 @@ struct Choice {
   int chunk_items;
   int threads_per_block;
   Steps step;
-  int loads_in_flight;
+  Batches batch;
   Raster raster;
 };
 
 constexpr std::array choices = {
-    Choice{{32, 1}, 128, 256, {128, true}, 8, Raster::rows_first},    Choice{{32, 1}, 64, 128, {128, true}, 16, Raster::columns_first},
-    Choice{{8, 1}, 64, 256, {64, true}, 8, Raster::rows_first},       Choice{{8, 1}, 32, 128, {64, true}, 8, Raster::columns_first},
-    Choice{{16, 1}, 64, 256, {128, true}, 8, Raster::rows_first},     Choice{{16, 1}, 32, 128, {64, true}, 16, Raster::columns_first},
-    Choice{{32, 2}, 64, 256, {128, true}, 4, Raster::columns_first},  Choice{{32, 1}, 256, 256, {256, false}, 16, Raster::rows_first},
-    Choice{{16, 2}, 128, 256, {128, true}, 8, Raster::columns_first}, Choice{{8, 1}, 128, 512, {128, true}, 16, Raster::rows_first},
+    Choice{{32, 1}, 128, 256, {128, true}, {8, false}, Raster::rows_first},  Choice{{32, 1}, 64, 128, {128, true}, {8, true}, Raster::columns_first},
+    Choice{{8, 1}, 64, 256, {64, true}, {8, false}, Raster::rows_first},     Choice{{8, 1}, 32, 128, {64, true}, {4, true}, Raster::columns_first},
+    Choice{{16, 1}, 64, 256, {128, true}, {8, false}, Raster::rows_first},   Choice{{16, 1}, 32, 128, {64, true}, {8, true}, Raster::columns_first},
+    Choice{{32, 2}, 64, 256, {128, true}, {4, true}, Raster::columns_first}, Choice{{32, 1}, 256, 256, {256, false}, {16, false}, Raster::rows_first},
+    Choice{{16, 2}, 128, 256, {128, true}, {4, true}, Raster::rows_first},   Choice{{8, 1}, 128, 512, {64, true}, {8, true}, Raster::rows_first},
+    Choice{{32, 1}, 128, 256, {64, true}, {4, true}, Raster::rows_first},    Choice{{32, 4}, 32, 256, {64, true}, {4, false}, Raster::rows_first},
 };
 
 void add_once(std::vector<NonzeroSplitConfig>& list, const NonzeroSplitConfig& config) {
@@ -128,7 +135,7 @@ void add_once(std::vector<NonzeroSplitConfig>& list, const NonzeroSplitConfig& c
 }
 
 NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base, const Choice& choice) {
-  NonzeroSplitConfig config = with_block(query, with_steps(base, choice.step, choice.loads_in_flight), choice.shape, choice.threads_per_block);
+  NonzeroSplitConfig config = with_block(query, with_steps(base, choice.step, choice.batch), choice.shape, choice.threads_per_block);
   config.chunk_items = choice.chunk_items;
   config.raster = choice.raster;
   return config;
@@ -145,9 +152,9 @@ std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Pr
     for (const int chunk_items : chunk_sizes)
       for (const int threads_per_block : block_threads)
         for (const Steps& step : steps)
-          for (const int loads_in_flight : loads)
+          for (const Batches& batch : batches)
             for (const Raster raster : {Raster::rows_first, Raster::columns_first})
-              add_once(list, chosen(query, base, {shape, chunk_items, threads_per_block, step, loads_in_flight, raster}));
+              add_once(list, chosen(query, base, {shape, chunk_items, threads_per_block, step, batch, raster}));
   return list;
 }
 

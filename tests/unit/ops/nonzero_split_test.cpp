@@ -189,12 +189,12 @@ TEST_CASE(
     CHECK(space.front() == family().default_config(query));
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
     const auto count = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
-    CHECK(count >= 300);
+    CHECK(count >= 200);
     CHECK(count <= 1500);
     const std::vector<FieldMap> list = family().short_list(query);
     CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
     CHECK(list.front() == family().default_config(query));
-    CHECK((list.size() >= 6 && list.size() <= 12));
+    CHECK((list.size() >= 6 && list.size() <= 13));
     CHECK(family().short_list(query_of({.n = 256, .element = type}, layer)).size() == 1);
   }
   const TopologyStatistics few_rows{.rows = 16, .cols = 100000, .nonzeros = 400000, .longest_row = 25100, .mean_row = 25000, .row_variation = 0.01};
