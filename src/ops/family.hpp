@@ -57,6 +57,7 @@ struct TopologyNeeds {
   bool row_order = false;
   int strip_entries = 0;       ///< 0: no strips
   int chunk_items = 0;         ///< 0: no chunks
+  int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 };
@@ -71,8 +72,9 @@ struct TopologyPointers {
   std::int64_t strip_count = 0;                   ///< padding included
   const ChunkStart* chunks = nullptr;             ///< each chunk's start, and the end behind them
   std::int64_t chunk_count = 0;
-  PackedStructure packed = {};  ///< sizes of 0 where not needed
-  TileLists tile_lists = {};    ///< of the shape needed
+  const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)
+  PackedStructure packed = {};                 ///< sizes of 0 where not needed
+  TileLists tile_lists = {};                   ///< of the shape needed
 };
 
 class Family {

@@ -7,6 +7,7 @@
 #include "ops/topology/chunks.hpp"
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/packed_strips.hpp"
+#include "ops/topology/panels.hpp"
 #include "ops/topology/tile_lists.hpp"
 #include "sparse/chunks.hpp"
 #include "sparse/csr.hpp"
@@ -43,6 +44,7 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
   if (needs.chunk_items > 0) derive_chunks(queue, needs.chunk_items, queued);
+  if (needs.panel_rows > 0) derive_panels(queue, needs.panel_rows, queued);
   if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
 }
 
@@ -101,6 +103,16 @@ void TopologyForms::derive_chunks(const ops::Queue& queue, int items, bool& queu
     queued = true;
   }
   chunk_tables.emplace(items, std::move(table));
+}
+
+void TopologyForms::derive_panels(const ops::Queue& queue, int panel_rows, bool& queued) {
+  if (panel_tables.contains(panel_rows)) return;
+  if (const auto reason = ops::panels_declined(statistics, panel_rows))
+    fail(ErrorCode::unsupported, "cannot cut a topology into panels: {}", *reason);
+  ops::QueuedMemory starts(queue, panel_start_count(statistics.rows, statistics.cols, panel_rows) * std::int64_t{sizeof(std::int32_t)});
+  ops::find_panel_starts(queue, arrays(), panel_rows, starts.as<std::int32_t>());
+  panel_tables.emplace(panel_rows, std::move(starts));
+  queued = true;
 }
 
 void TopologyForms::derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued) {
@@ -171,6 +183,7 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
     pointers.chunks = table.chunks.as<const ChunkStart>();
     pointers.chunk_count = table.count;
   }
+  if (needs.panel_rows > 0) pointers.panel_starts = panel_tables.at(needs.panel_rows).as<const std::int32_t>();
   if (needs.tiles.rows > 0) {
     const TileTable& table = tile_tables.at({needs.tiles.rows, needs.tiles.columns});
     pointers.tile_lists = {.tiles = table.tiles.as<const SampleTile>(),
@@ -186,6 +199,7 @@ void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
   for (auto& [items, table] : self.chunk_tables) visit(table.chunks);
+  for (auto& [rows, starts] : self.panel_tables) visit(starts);
   for (auto& [shape, table] : self.tile_tables)
     for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
 }

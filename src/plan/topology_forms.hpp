@@ -49,6 +49,8 @@ struct TopologyForms {
   };
   std::map<int, ChunkTable> chunk_tables;  ///< by items
 
+  std::map<int, ops::QueuedMemory> panel_tables;  ///< starts by the panels' rows
+
   struct TileTable {
     ops::QueuedMemory tiles;
     ops::QueuedMemory row_shifts;
@@ -72,7 +74,7 @@ struct TopologyForms {
 
   /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
   /// strips are made, to know their number of pairs. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros,
-  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice, tiles of rows that are not sorted).
+  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice, tiles and panels of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
@@ -91,6 +93,7 @@ struct TopologyForms {
   void derive_row_order(const ops::Queue& queue, bool& queued);
   void derive_strips(const ops::Queue& queue, int entries, bool& queued);
   void derive_chunks(const ops::Queue& queue, int items, bool& queued);
+  void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, bool& queued);
 };

@@ -5,7 +5,7 @@
 #include "abi/fixed.h"
 #include "abi/tile_lists.h"
 #include "topology/block_sum.h"
-#include "topology/integer.h"
+#include "topology/sorted_row.h"
 
 namespace vostok {
 
@@ -14,17 +14,6 @@ struct RowSegment {
   int begin;
   int end;
 };
-
-/// The first of the row's nonzeros from `low` on whose column is not below `column`.
-template <IntegerType type>
-__device__ inline int first_not_below(const void* columns, int low, int high, long long column) {
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    if (read_integer<type>(columns, middle) < column) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 template <class F>
 __device__ inline RowSegment row_segment(const TileStepArgs& args, long long row, long long column_tile) {

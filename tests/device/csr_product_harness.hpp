@@ -19,6 +19,7 @@
 #include "sparse/chunks.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
+#include "sparse/panels.hpp"
 #include "sparse/reference.hpp"
 #include "sparse/row_order.hpp"
 #include "tune/guarded_output.hpp"
@@ -74,12 +75,14 @@ class DeviceTopology {
                                                : Operand(device, c.host.walked.column_indices)),
         order_(device, sparse::row_order(c.host.walked.row_offsets)),
         positions_(device, c.host.value_positions),
-        chunks_(device, chunk_table_) {
+        chunks_(device, chunk_table_),
+        panel_starts_(device, needs.panel_rows > 0 ? sparse::panel_starts(c.host.walked, needs.panel_rows) : std::vector<std::int32_t>()) {
     CHECK(needs.transposed == c.problem().sparse_transposed);
     pointers = {.row_offsets = c.widen_nonzeros ? wide_offsets_.data() : narrow_offsets_.data(),
                 .column_indices = columns_.data(),
                 .row_order = needs.row_order ? static_cast<const std::int32_t*>(order_.data()) : nullptr,
                 .value_positions = needs.transposed ? static_cast<const std::int32_t*>(positions_.data()) : nullptr};
+    if (needs.panel_rows > 0) pointers.panel_starts = static_cast<const std::int32_t*>(panel_starts_.data());
     if (needs.chunk_items == 0) return;
     pointers.chunks = static_cast<const ChunkStart*>(chunks_.data());
     pointers.chunk_count = static_cast<std::int64_t>(chunk_table_.size()) - 1;
@@ -92,7 +95,7 @@ class DeviceTopology {
     return {from.begin(), from.end()};
   }
   std::vector<ChunkStart> chunk_table_;
-  Operand narrow_offsets_, wide_offsets_, columns_, order_, positions_, chunks_;
+  Operand narrow_offsets_, wide_offsets_, columns_, order_, positions_, chunks_, panel_starts_;
 };
 
 /// Loads the kernel of `request`; the emulators of the tests share what is compiled.
