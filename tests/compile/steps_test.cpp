@@ -10,9 +10,11 @@
 #include "ops/topology/chunks.hpp"
 #include "ops/topology/csr.hpp"
 #include "ops/topology/mask.hpp"
+#include "ops/topology/pack_sparse.hpp"
 #include "ops/topology/pack_strips.hpp"
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/primitives.hpp"
+#include "ops/topology/sparse_form.hpp"
 #include "ops/topology/tile_lists.hpp"
 #include "unit/fakes/fake_device.hpp"
 
@@ -96,6 +98,18 @@ void queue_packed_forms(const ops::Queue& queue) {
     }
 }
 
+void queue_sparse_forms(const ops::Queue& queue) {
+  static char memory[1 << 13] = {};  // this device fills it
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
+  auto* const positions = reinterpret_cast<std::int32_t*>(memory);
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions})
+      ops::make_sparse_form(queue,
+                            {.csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+                             .value_positions = of_transpose},
+                            {.groups = numbers, .headers = numbers, .nonzero_offsets = numbers, .unit_offsets = numbers, .sources = positions});
+}
+
 /// The kernels that pack values: those of every mode from every type that it takes.
 void add_packing(Requests& requests) {
   for (int i = 0; name(static_cast<PackedMode>(i)) != nullptr; ++i)
@@ -105,6 +119,8 @@ void add_packing(Requests& requests) {
       const codegen::KernelRequest request = ops::pack_strips::request({.mode = mode, .element = element});
       requests.emplace(request.expression, request);
     }
+  const codegen::KernelRequest sparse = ops::pack_sparse::request();
+  requests.emplace(sparse.expression, sparse);
 }
 
 Requests collect() {
@@ -124,6 +140,7 @@ Requests collect() {
   ops::cut_chunks(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<ChunkStart*>(memory), 19);
   queue_masks(queue);
   queue_packed_forms(queue);
+  queue_sparse_forms(queue);
   queue_tile_lists(queue);
   add_packing(requests);
   return requests;
