@@ -36,7 +36,7 @@ std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands,
     all.push_back(verify(run, operands));
     if (!all.back().timed.failure.empty()) continue;
     positions.push_back(all.size() - 1);
-    contenders.push_back({.name = run.peer, .enqueue = run.enqueue});
+    contenders.push_back({.name = run.peer, .enqueue = run.enqueue, .period = run.period});
   }
   const std::vector<Timed> timings = time_side_by_side(device, contenders, rounds);
   for (std::size_t i = 0; i < positions.size(); ++i) all[positions[i]].timed = timings[i];

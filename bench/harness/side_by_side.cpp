@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/checked.hpp"
 #include "tune/samples.hpp"
 
 namespace vostok::bench {
@@ -23,8 +24,17 @@ struct Runner {
   std::vector<double> samples_us;
 };
 
+/// What reads several copies in turn reads each as often as the others, and none twice in a row where a replay ends and the next begins.
 Runner record(device::Device& device, std::size_t index, const Contender& contender) {
-  return {.contender = index, .timed = tune::record_timed(device, contender.enqueue), .samples_us = {}};
+  Runner runner{.contender = index, .timed = tune::record_timed(device, contender.enqueue), .samples_us = {}};
+  const int launches = static_cast<int>(round_up(runner.timed.launches, contender.period));
+  if (contender.period == 1) return runner;
+  runner.timed = {.sequence = device.record([&](Stream stream) {
+                    for (int i = 0; i < launches; ++i) contender.enqueue(stream);
+                  }),
+                  .launches = launches};
+  runner.timed.sample_us();
+  return runner;
 }
 
 void warm_up(device::Device& device, std::vector<Runner>& runners) {

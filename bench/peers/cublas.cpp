@@ -1,9 +1,11 @@
 #include "bench/peers/cublas.hpp"
 
-#include <algorithm>
 #include <span>
 
-#include "sparse/elements.hpp"
+#include "bench/peers/cublas_call.hpp"
+#include "bench/peers/cublas_weights.hpp"
+#include "bench/peers/rotation.hpp"
+#include "bench/peers/split_numbers.hpp"
 
 namespace vostok::bench {
 
@@ -23,14 +25,13 @@ Api load_api() {
 namespace {
 
 using cublas::Operation;
-using cublas::Status;
+using cublas::Product;
+using Call = std::function<void(Stream)>;
 
-constexpr float one = 1.0F;
-constexpr float zero = 0.0F;
-/// What cuBLAS recommends on the newest GPUs. A workspace of ours keeps it from allocating while it is recorded.
-constexpr std::int64_t workspace_bytes = 32LL << 20;
 /// TF32 keeps ten bits: half a unit each for two factors, and no averaging out for few products.
 constexpr double tf32_tolerance = 2e-3;
+/// Two f16 keep 22 bits; what remains is that tensor cores cut sums off, which grows with their length.
+constexpr double f16x3_tolerance = 5e-5;
 
 /// How a product of one type is computed.
 struct Mode {
@@ -57,114 +58,108 @@ cublas::DataType data_type(Dtype element) {
   }
 }
 
-/// A packed row-major operand, which cuBLAS reads as its transpose.
-struct Operand {
-  const void* data;
-  std::int64_t row_length;
-  Operation operation;
-};
-
-/// Row-major C[rows, columns] = A B as the column-major C^T = B^T A^T: the right operand comes first.
-struct Product {
-  std::int64_t rows, columns, inner;
-  Operand left, right;
-  void* output;
-};
+/// Of operands that all have the type of the mode; the output too.
+Product typed(Product product, const Mode& mode, Dtype element) {
+  product.input_type = product.output_type = data_type(element);
+  product.compute = mode.compute;
+  return product;
+}
 
 class Cublas : public Peer {
  public:
-  Cublas(device::Device& device, const cublas::Api& api) : device_(device), api_(api), workspace_(device, workspace_bytes) {
-    require(api_.cublasCreate_v2, &handle_);
-  }
-  ~Cublas() override { api_.cublasDestroy_v2(handle_); }
-  Cublas(const Cublas&) = delete;
-  Cublas& operator=(const Cublas&) = delete;
+  Cublas(device::Device& device, const cublas::Api& api) : device_(device), calls_(device, api) {}
 
-  std::string version() const override {
-    int version = 0;
-    require(api_.cublasGetVersion_v2, handle_, &version);
-    return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-  }
+  std::string version() const override { return calls_.version(); }
 
   std::vector<PeerRun> prepare(const SpmmOperands& operands) override {
-    const auto multiply = [&](const Mode& mode) {
-      const sparse::Csr& matrix = *operands.matrix.host;
-      const std::int64_t m = matrix.rows, k = matrix.cols, n = operands.n;
-      auto dense_matrix = std::make_shared<const device::Buffer>(upload(matrix, operands));
-      const Product product{.rows = operands.transposed ? k : m,
-                            .columns = n,
-                            .inner = operands.transposed ? m : k,
-                            .left = {dense_matrix->data(), k, operands.transposed ? Operation::transpose : Operation::none},
-                            .right = {operands.dense, n, Operation::none},
-                            .output = operands.output};
-      return [this, mode, product, dense_matrix, element = operands.element](Stream stream) { enqueue(stream, mode, element, product); };
-    };
-    return prepare_modes(operands.element, [&](const Mode& mode) { return prepare_run(mode.peer, "gemm", [&] { return multiply(mode); }); });
+    cublas::Weights weights(device_, operands);
+    std::vector<PeerRun> runs;
+    for (const Mode& mode : modes(operands.element)) {
+      const auto add = [&](const char* variant, auto multiply) {
+        runs.push_back(prepare_turns(mode.peer, variant, [&] {
+          std::vector<Call> turns;
+          for (const auto& copy : weights.dense())
+            turns.emplace_back([this, copy, multiply, product = typed(spmm_product(operands, *copy), mode, operands.element)](Stream stream) {
+              (calls_.*multiply)(stream, product);
+            });
+          return turns;
+        }));
+        runs.back().tolerance = mode.tolerance;
+      };
+      add("gemm", &cublas::Calls::multiply);
+      if (operands.n == 1) add("matrix first", &cublas::Calls::multiply_by_vector);
+    }
+    if (operands.element == Dtype::f32 && !operands.transposed) add_three_products(operands, weights, runs);
+    return runs;
   }
 
   /// The whole dense product, into memory of its own; for verification its elements at the mask are copied to the output.
   std::vector<PeerRun> prepare(const SddmmOperands& operands) override {
-    return prepare_modes(operands.element, [&](const Mode& mode) {
-      std::function<void(Stream)> deliver;
-      PeerRun run = prepare_run(mode.peer, "whole product", [&] {
+    std::vector<PeerRun> runs;
+    for (const Mode& mode : modes(operands.element)) {
+      Call deliver;
+      PeerRun run = prepare_run(mode.peer, "whole product", [&]() -> Call {
         const sparse::Csr& mask = *operands.mask.host;
-        const std::int64_t m = mask.rows, k = mask.cols, n = operands.n;
         auto whole = std::make_shared<const device::Buffer>(device_, mask.rows * mask.cols * size_of(operands.element));
-        const Product product{.rows = m,
-                              .columns = k,
-                              .inner = n,
-                              .left = {operands.lhs, n, Operation::none},
-                              .right = {operands.rhs, n, Operation::transpose},
-                              .output = whole->data()};
+        const Product product = typed({.rows = mask.rows,
+                                       .columns = mask.cols,
+                                       .inner = operands.n,
+                                       .left = {operands.lhs, operands.n, Operation::none},
+                                       .right = {operands.rhs, operands.n, Operation::transpose},
+                                       .output = whole->data()},
+                                      mode, operands.element);
         deliver = [this, whole, operands](Stream stream) { sample(stream, *whole, operands); };
-        return [this, mode, product, whole, element = operands.element](Stream stream) { enqueue(stream, mode, element, product); };
+        return [this, product, whole](Stream stream) { calls_.multiply(stream, product); };
       });
       run.enqueue_and_deliver = [enqueue = run.enqueue, deliver](Stream stream) { enqueue(stream), deliver(stream); };
-      return run;
-    });
-  }
-
- private:
-  template <class Prepare>
-  static std::vector<PeerRun> prepare_modes(Dtype element, const Prepare& prepare_mode) {
-    std::vector<PeerRun> runs;
-    for (const Mode& mode : modes(element)) {
-      runs.push_back(prepare_mode(mode));
-      runs.back().tolerance = mode.tolerance;
+      run.tolerance = mode.tolerance;
+      runs.push_back(std::move(run));
     }
     return runs;
   }
 
-  template <class... Parameters, class... Arguments>
-  void require(const PeerFunction<Status, Parameters...>& function, Arguments... arguments) const {
-    const Status status = function(arguments...);
-    if (status != Status::success)
-      fail(ErrorCode::device_failure, "cannot run cuBLAS: {} returned {} ({})", function.name, static_cast<int>(status),
-           api_.cublasGetStatusString(status));
+ private:
+  static Product spmm_product(const SpmmOperands& operands, const device::Buffer& dense) {
+    const sparse::Csr& matrix = *operands.matrix.host;
+    return {.rows = operands.transposed ? matrix.cols : matrix.rows,
+            .columns = operands.n,
+            .inner = operands.transposed ? matrix.rows : matrix.cols,
+            .left = {dense.data(), matrix.cols, operands.transposed ? Operation::transpose : Operation::none},
+            .right = {operands.dense, operands.n, Operation::none},
+            .output = operands.output};
   }
 
-  void enqueue(Stream stream, const Mode& mode, Dtype element, const Product& product) const {
-    // Setting the stream takes cuBLAS back to a workspace of its own.
-    require(api_.cublasSetStream_v2, handle_, stream);
-    require(api_.cublasSetWorkspace_v2, handle_, workspace_.data(), static_cast<std::size_t>(workspace_.bytes()));
-    const cublas::DataType type = data_type(element);
-    const Operand &first = product.right, &second = product.left;
-    require(api_.cublasGemmEx_64, handle_, first.operation, second.operation, product.columns, product.rows, product.inner, &one, first.data, type,
-            first.row_length, second.data, type, second.row_length, &zero, product.output, type, product.columns, mode.compute,
-            cublas::Algorithm::automatic);
-  }
-
-  device::Buffer upload(const sparse::Csr& matrix, const SpmmOperands& operands) const {
-    constexpr std::int64_t most_elements = std::int64_t{1} << 27;
-    if (matrix.rows > most_elements / std::max<std::int64_t>(matrix.cols, 1))
-      fail(ErrorCode::unsupported, "cannot run cuBLAS: a dense matrix of {} x {} is not made", matrix.rows, matrix.cols);
-    std::vector<std::byte> stored(static_cast<std::size_t>(matrix.nonzeros() * size_of(operands.element)));
-    if (!stored.empty()) device_.copy_to_host(stored.data(), operands.values, static_cast<std::int64_t>(stored.size()));
-    const std::vector<float> dense = to_dense(matrix, sparse::from_storage(operands.element, stored));
-    const std::vector<std::byte> bytes = sparse::to_storage(operands.element, dense);
-    device::Buffer buffer(device_, static_cast<std::int64_t>(bytes.size()));
-    device_.copy_to_device(buffer.data(), bytes.data(), buffer.bytes());
-    return buffer;
+  /// A = [hi hi lo] and B = [hi; lo; hi] in f16: three products that add up, or one of three times the length.
+  void add_three_products(const SpmmOperands& operands, cublas::Weights& weights, std::vector<PeerRun>& runs) {
+    const sparse::Csr& matrix = *operands.matrix.host;
+    const std::int64_t k = matrix.cols, terms = k * operands.n;
+    const auto add = [&](const char* variant, int products) {
+      runs.push_back(prepare_turns("cublas_f16x3", variant, [&] {
+        auto splitter = std::make_shared<const NumberSplitter>(device_);
+        auto split = std::make_shared<const device::Buffer>(device_, 3 * terms * static_cast<std::int64_t>(sizeof(std::uint16_t)));
+        std::vector<Call> turns;
+        for (const auto& copy : weights.three_terms())
+          turns.emplace_back([this, splitter, split, copy, operands, terms, k, products, rows = matrix.rows](Stream stream) {
+            splitter->enqueue(stream, static_cast<const float*>(operands.dense), terms, split->as<std::uint16_t>());
+            // The smallest products come first.
+            for (int i = products - 1; i >= 0; --i)
+              calls_.multiply(stream, {.rows = rows,
+                                       .columns = operands.n,
+                                       .inner = 3 / products * k,
+                                       .left = {copy->as<std::uint16_t>() + i * k, 3 * k, Operation::none},
+                                       .right = {split->as<std::uint16_t>() + i * terms, operands.n, Operation::none},
+                                       .output = operands.output,
+                                       .input_type = cublas::DataType::f16,
+                                       .output_type = cublas::DataType::f32,
+                                       .compute = cublas::ComputeType::f32,
+                                       .accumulate = i < products - 1});
+          });
+        return turns;
+      }));
+      runs.back().tolerance = f16x3_tolerance;
+    };
+    add("three products", 3);
+    add("one product", 1);
   }
 
   void sample(Stream stream, const device::Buffer& whole, const SddmmOperands& operands) const {
@@ -185,20 +180,10 @@ class Cublas : public Peer {
   }
 
   device::Device& device_;
-  cublas::Api api_;
-  device::Buffer workspace_;
-  cublas::Handle handle_ = nullptr;
+  cublas::Calls calls_;
 };
 
 }  // namespace
-
-std::vector<float> to_dense(const sparse::Csr& matrix, const std::vector<float>& values) {
-  std::vector<float> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
-  for (std::int64_t row = 0; row < matrix.rows; ++row)
-    for (std::int64_t i = matrix.row_offsets[static_cast<std::size_t>(row)]; i < matrix.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
-      dense[static_cast<std::size_t>(row * matrix.cols + matrix.column_indices[static_cast<std::size_t>(i)])] += values[static_cast<std::size_t>(i)];
-  return dense;
-}
 
 std::shared_ptr<Peer> open_cublas(device::Device& device) { return make_cublas(device, cublas::load_api()); }
 

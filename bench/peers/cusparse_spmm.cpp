@@ -2,12 +2,46 @@
 
 #include <utility>
 
+#include "bench/peers/rotation.hpp"
+
 namespace vostok::bench::cusparse {
 
 namespace {
 
 constexpr float one = 1.0F;
 constexpr float zero = 0.0F;
+
+/// The operands with a sparse matrix of their own, or with the given one.
+struct Copy {
+  SpmmOperands operands;
+  std::vector<device::Buffer> memory = {};
+};
+
+/// The given operands alone where nothing rotates.
+std::vector<std::shared_ptr<const Copy>> copies_of_matrix(device::Device& device, const SpmmOperands& operands) {
+  const sparse::Csr& matrix = *operands.matrix.host;
+  const std::int64_t offsets_bytes = (matrix.rows + 1) * static_cast<std::int64_t>(sizeof(std::int32_t));
+  const std::int64_t columns_bytes = matrix.nonzeros() * static_cast<std::int64_t>(sizeof(std::int32_t));
+  const std::int64_t values_bytes = matrix.nonzeros() * size_of(operands.element);
+  const int count = copies_of(operands.rotated_bytes, offsets_bytes + columns_bytes + values_bytes);
+  if (count == 1) return {std::make_shared<const Copy>(Copy{.operands = operands})};
+  std::vector<std::shared_ptr<const Copy>> copies;
+  for (int i = 0; i < count; ++i) {
+    Copy copy{.operands = operands};
+    const auto duplicate = [&](const void* source, std::int64_t bytes) {
+      std::vector<std::byte> content(static_cast<std::size_t>(bytes));
+      device.copy_to_host(content.data(), source, bytes);
+      device::Buffer& buffer = copy.memory.emplace_back(device, bytes);
+      device.copy_to_device(buffer.data(), content.data(), bytes);
+      return buffer.data();
+    };
+    copy.operands.matrix.row_offsets = static_cast<const std::int32_t*>(duplicate(operands.matrix.row_offsets, offsets_bytes));
+    copy.operands.matrix.column_indices = static_cast<const std::int32_t*>(duplicate(operands.matrix.column_indices, columns_bytes));
+    copy.operands.values = duplicate(operands.values, values_bytes);
+    copies.push_back(std::make_shared<const Copy>(std::move(copy)));
+  }
+  return copies;
+}
 
 /// The descriptors and the scratch memory of one algorithm. An algorithm's preprocessing belongs to its own descriptor.
 class Product {
@@ -61,10 +95,16 @@ std::vector<PeerRun> prepare_spmm(device::Device& device, const Api& api, Handle
   constexpr std::pair<const char*, SpmmAlgorithm> algorithms[] = {
       {"csr_alg1", SpmmAlgorithm::csr_alg1}, {"csr_alg2", SpmmAlgorithm::csr_alg2}, {"csr_alg3", SpmmAlgorithm::csr_alg3}};
   std::vector<PeerRun> runs;
+  std::vector<std::shared_ptr<const Copy>> copies;  // all algorithms read the same
   for (const auto& [variant, algorithm] : algorithms) {
-    runs.push_back(prepare_run("cusparse", variant, [&, chosen = algorithm] {
-      auto product = std::make_shared<const Product>(device, api, handle, operands, chosen);
-      return [product](Stream stream) { product->enqueue(stream); };
+    runs.push_back(prepare_turns("cusparse", variant, [&, chosen = algorithm] {
+      if (copies.empty()) copies = copies_of_matrix(device, operands);
+      std::vector<std::function<void(Stream)>> turns;
+      for (const auto& copy : copies) {
+        auto product = std::make_shared<const Product>(device, api, handle, copy->operands, chosen);
+        turns.emplace_back([product, copy](Stream stream) { product->enqueue(stream); });
+      }
+      return turns;
     }));
   }
   return runs;

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "bench/peers/cublas.hpp"
 #include "bench/peers/cusparse.hpp"
+#include "bench/peers/rotation.hpp"
 
 namespace vostok::bench {
 
@@ -28,9 +29,15 @@ std::vector<PeerFinding> find_peers(device::Device& device) {
 }
 
 PeerRun prepare_run(std::string peer, std::string variant, const std::function<std::function<void(Stream)>()>& prepare) {
+  return prepare_turns(std::move(peer), std::move(variant), [&] { return std::vector{prepare()}; });
+}
+
+PeerRun prepare_turns(std::string peer, std::string variant, const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
   PeerRun run{.peer = std::move(peer), .variant = std::move(variant)};
   try {
-    run.enqueue = prepare();
+    std::vector<std::function<void(Stream)>> calls = prepare();
+    run.period = static_cast<int>(calls.size());
+    run.enqueue = in_turn(std::move(calls));
   } catch (const std::exception& error) {
     run.failure = error.what();
   }

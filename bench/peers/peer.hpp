@@ -30,6 +30,8 @@ struct SpmmOperands {
   const void* values = nullptr;
   const void* dense = nullptr;
   void* output = nullptr;
+  /// Not 0: a way reads another copy of its weights at every call, copies that take more than this together.
+  std::int64_t rotated_bytes = 0;
 };
 
 /// One SDDMM, D[m,k] = A[m,n] B[k,n]^T at the mask: everything of one type, dense operands row-major and packed.
@@ -52,6 +54,7 @@ struct PeerRun {
   std::function<void(Stream)> enqueue_and_deliver = {};
   /// What the peer's arithmetic admits, where that is more than ours is held to; 0: as ours.
   double tolerance = 0;
+  int period = 1;  ///< after so many calls `enqueue` reads the same memory again
 };
 
 class Peer {
@@ -75,5 +78,7 @@ std::vector<PeerFinding> find_peers(device::Device& device);
 
 /// Runs `prepare`; what it throws becomes the run's failure.
 PeerRun prepare_run(std::string peer, std::string variant, const std::function<std::function<void(Stream)>()>& prepare);
+/// The same with a call for each copy of the weights, to be made in turn.
+PeerRun prepare_turns(std::string peer, std::string variant, const std::function<std::vector<std::function<void(Stream)>>()>& prepare);
 
 }  // namespace vostok::bench

@@ -8,6 +8,7 @@
 #include "bench/harness/contest.hpp"
 #include "bench/peers/cublas.hpp"
 #include "bench/peers/cusparse.hpp"
+#include "bench/peers/split_numbers.hpp"
 #include "sparse/generate.hpp"
 #include "tune/sddmm_case.hpp"
 #include "tune/spmm_case.hpp"
@@ -23,24 +24,46 @@ constexpr std::uint64_t seed = 5;
 constexpr int rounds = 7;
 constexpr Dtype types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
+/// Its kernels are the one that splits numbers.
+class SplittingDevice : public test::FakeDevice {
+ public:
+  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void* arguments, std::size_t) const override {
+    struct Split {
+      const float* source;
+      std::uint16_t* target;
+      long long count;
+    };
+    const Split& split = *static_cast<const Split*>(arguments);
+    for (long long i = 0; i < split.count; ++i) {
+      const float hi = sparse::round_to(Dtype::f16, split.source[i]);
+      host::write(split.target, Dtype::f16, i, hi);
+      host::write(split.target, Dtype::f16, split.count + i, split.source[i] - hi);
+      host::write(split.target, Dtype::f16, 2 * split.count + i, hi);
+    }
+  }
+};
+
 /// A small matrix in "device" memory, which is the host's, and the peers' ways to use it.
 struct Small {
-  test::FakeDevice device;
+  SplittingDevice device;
   sparse::Csr matrix = sparse::uniform(m, k, 0.7, seed);
   std::vector<std::int32_t> offsets{matrix.row_offsets.begin(), matrix.row_offsets.end()};
+  int period = 0;  ///< of the first way of the last SpMM
 
   PeerMatrix on_device() const { return {.host = &matrix, .row_offsets = offsets.data(), .column_indices = matrix.column_indices.data()}; }
 
-  std::vector<Measured> spmm(Peer& peer, Dtype element, bool transposed) {
-    tune::SpmmCase operands(device, {.n = n, .element = element, .sparse_transposed = transposed}, matrix, seed);
+  std::vector<Measured> spmm(Peer& peer, Dtype element, bool transposed, std::int64_t columns = n, std::int64_t rotated_bytes = 0) {
+    tune::SpmmCase operands(device, {.n = columns, .element = element, .sparse_transposed = transposed}, matrix, seed);
     const auto& call = *static_cast<const SpmmArguments*>(operands.arguments());
     const auto runs = peer.prepare(SpmmOperands{.matrix = on_device(),
-                                                .n = n,
+                                                .n = columns,
                                                 .element = element,
                                                 .transposed = transposed,
                                                 .values = call.values,
                                                 .dense = call.dense,
-                                                .output = call.output});
+                                                .output = call.output,
+                                                .rotated_bytes = rotated_bytes});
+    period = runs.front().period;
     return hold_contest(device, operands, runs, rounds);
   }
 
@@ -71,7 +94,7 @@ TEST_CASE("cuBLAS is given the sparse matrix stored dense, in an order that make
         CAPTURE(name(type));
         CAPTURE(transposed);
         const auto measured = small.spmm(*peer, type, transposed);
-        REQUIRE(measured.size() == (type == Dtype::f32 ? 2 : 1));
+        REQUIRE(measured.size() == (type != Dtype::f32 ? 1 : transposed ? 2 : 4));
         for (const Measured& way : measured) check_right(way);
       }
     }
@@ -83,12 +106,74 @@ TEST_CASE("TF32 is held to its own tolerance, and that is above what fp32 is hel
   Small small;
   const auto peer = make_cublas(small.device, host_cublas::table());
   const auto measured = small.spmm(*peer, Dtype::f32, false);
-  REQUIRE(measured.size() == 2);
+  REQUIRE(measured.size() == 4);
   CHECK(measured[0].peer == "cublas_sgemm");
   CHECK(measured[1].peer == "cublas_tf32");
   CHECK(measured[0].check.error < 1e-6);
   CHECK(measured[1].check.error > measured[0].check.tolerance);
   CHECK(measured[1].counts());
+}
+
+TEST_CASE("three f16 products, added up or as one, are nearly as right as fp32, and more so than TF32") {
+  Small small;
+  const auto peer = make_cublas(small.device, host_cublas::table());
+  const auto measured = small.spmm(*peer, Dtype::f32, false);
+  REQUIRE(measured.size() == 4);
+  for (const std::size_t way : {2, 3}) {
+    CAPTURE(measured[way].variant);
+    check_right(measured[way]);
+    CHECK(measured[way].peer == "cublas_f16x3");
+    CHECK(measured[way].check.error < 1e-6);
+    CHECK(measured[way].check.error > 0);
+    CHECK(measured[way].check.tolerance > measured[0].check.tolerance);
+  }
+}
+
+TEST_CASE("a vector is multiplied in two ways, and both are right, also by the transpose") {
+  Small small;
+  const auto peer = make_cublas(small.device, host_cublas::table());
+  for (const bool transposed : {false, true}) {
+    const auto measured = small.spmm(*peer, Dtype::f16, transposed, 1);
+    REQUIRE(measured.size() == 2);
+    CHECK(measured[1].variant == "matrix first");
+    for (const Measured& way : measured) check_right(way);
+  }
+}
+
+TEST_CASE("weights that rotate are right in every way of every peer, and as many copies of them as are asked for") {
+  Small small;
+  constexpr std::int64_t rotated_bytes = 20'000;
+  {
+    const auto cublas = make_cublas(small.device, host_cublas::table());
+    for (const Measured& way : small.spmm(*cublas, Dtype::f32, false, n, rotated_bytes)) check_right(way);
+    CHECK(small.period == rotated_bytes / (m * k * 4) + 1);
+    const auto cusparse = make_cusparse(small.device, host_cusparse::table());
+    const auto measured = small.spmm(*cusparse, Dtype::f16, false, n, rotated_bytes);
+    CHECK(small.period == rotated_bytes / (small.matrix.nonzeros() * 6 + (m + 1) * 4) + 1);
+    check_right(measured[0]);
+    check_right(measured[1]);
+  }
+  CHECK(small.device.allocations_alive == 0);
+}
+
+TEST_CASE("numbers are split into two f16 on the device, one at a time or four") {
+  const auto device = device::open_emulator({});
+  const NumberSplitter splitter(*device);
+  for (const std::int64_t count : {252, 253}) {
+    const std::vector<float> numbers = sparse::normal_values(count, seed);
+    const device::Buffer source(*device, count * 4), target(*device, count * 6);
+    device->copy_to_device(source.data(), numbers.data(), source.bytes());
+    splitter.enqueue(device->own_stream(), source.as<float>(), count, target.as<std::uint16_t>());
+    std::vector<std::byte> found(static_cast<std::size_t>(target.bytes()));
+    device->copy_to_host(found.data(), target.data(), target.bytes(), device->own_stream());
+    const std::vector<float> terms = sparse::from_storage(Dtype::f16, found);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const float hi = sparse::round_to(Dtype::f16, numbers[i]);
+      REQUIRE(terms[i] == hi);
+      REQUIRE(terms[numbers.size() + i] == sparse::round_to(Dtype::f16, numbers[i] - hi));
+      REQUIRE(terms[2 * numbers.size() + i] == hi);
+    }
+  }
 }
 
 TEST_CASE("cuBLAS's whole product is sampled at the mask for verification, in every type") {

@@ -29,6 +29,16 @@ TEST_CASE("each contender's time is per call, and its sequence lasts about a mil
   CHECK(results[1].timing->spread_us == doctest::Approx(0));
 }
 
+TEST_CASE("a contender that reads copies in turn reads each equally often in a replay") {
+  test::FakeDevice device;
+  device.cost_us = [](int) { return 100.0; };
+  int next = 0;
+  const Contender turning{.name = "turning", .enqueue = [&](Stream) { device.note(next++ % 7); }, .period = 7};
+  const auto results = time_side_by_side(device, {turning}, rounds);
+  CHECK(results[0].timing->launches == 14);
+  CHECK(results[0].timing->median_us == doctest::Approx(100));
+}
+
 TEST_CASE("a contender that throws has a failure, and the others are timed") {
   test::FakeDevice device;
   const Contender broken{.name = "broken", .enqueue = [](Stream) { fail(ErrorCode::unsupported, "cannot do this one"); }};
