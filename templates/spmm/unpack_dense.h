@@ -42,7 +42,8 @@ class CallerDense {
   static constexpr int line_step = threads(config) / Lines::chunks;
 
  public:
-  __device__ CallerDense(const UnpackMmaArgs& args, const UnpackTile<F>& tile)
+  template <class Args>
+  __device__ CallerDense(const Args& args, const UnpackTile<F>& tile)
       : line_(threadIdx.x / Lines::chunks), chunk_(threadIdx.x % Lines::chunks), line_bytes_(args.dense_leading * element_bytes) {
     const long long column = tile.first_column();
     const long long k = static_cast<long long>(tile.first_block(args)) * packed_strip_columns;

@@ -16,47 +16,12 @@
 #include "spmm/unpack_product.h"
 #include "spmm/unpack_shared.h"
 #include "spmm/unpack_split.h"
+#include "spmm/unpack_stages.h"
 #include "spmm/unpack_strips.h"
 #include "spmm/unpack_sum.h"
 #include "spmm/unpack_tile.h"
 
 namespace vostok {
-
-/// Counts the k blocks of a slice round the stages.
-template <int stages>
-struct StageIndex {
-  unsigned at = 0;
-  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
-};
-
-/// Brings k blocks into shared memory, one after the other.
-template <class F>
-class UnpackStages {
- public:
-  __device__ UnpackStages(const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed, UnpackShared<F>& shared)
-      : shared_(shared), strips_(args, tile, packed), dense_(args, tile), left_(tile.block_count(args)) {
-    strips_.look_ahead(left_ > 0);
-  }
-
-  /// The next k block, where there is one; a group of copies in any case.
-  __device__ void issue() {
-    if (left_ > 0) {
-      --left_;
-      strips_.issue(shared_.strips(stage_.at), shared_.starts(stage_.at));
-      strips_.look_ahead(left_ > 0);
-      dense_.issue(shared_.dense(stage_.at), shared_.column_scales(stage_.at));
-    }
-    commit_async();
-    stage_.step();
-  }
-
- private:
-  UnpackShared<F>& shared_;
-  StripStages<F> strips_;
-  DenseStages<F> dense_;
-  StageIndex<F::config.stages> stage_;
-  unsigned left_;
-};
 
 /// What a warp multiplies.
 template <class F>
@@ -122,7 +87,7 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs&
   constexpr auto config = F::config;
   constexpr bool splits = splits_dense(config);
   UnpackShared<F>& shared = dynamic_shared<UnpackShared<F>>();
-  UnpackStages<F> stages(args, tile, packed, shared);
+  UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
   const unsigned count = tile.block_count(args);
   const unsigned first_block = tile.first_block(args);
 #pragma unroll 1

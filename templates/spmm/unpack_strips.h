@@ -16,7 +16,8 @@ class StripStages {
   static constexpr unsigned capacity = strip_stage_units(F::config);
 
  public:
-  __device__ StripStages(const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed)
+  template <class Args>
+  __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed)
       : offsets_(packed.offsets + static_cast<long long>(tile.first_block(args)) * packed.row_strips + tile.first_strip()),
         data_(packed.data),
         block_step_(packed.row_strips) {}

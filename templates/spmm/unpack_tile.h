@@ -1,7 +1,5 @@
-// Which part of a product a block of unpack_mma computes.
+// Which part of a product a block computes, of a product whose k is walked in blocks of 64 and may be cut in slices.
 #pragma once
-
-#include "abi/unpack_mma.h"
 
 namespace vostok {
 
@@ -14,7 +12,8 @@ struct UnpackTile {
 
   /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product after
   /// product, lie on y, and on z past what y holds.
-  static __device__ UnpackTile of_block(const UnpackMmaArgs& args) {
+  template <class Args>
+  static __device__ UnpackTile of_block(const Args& args) {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
     constexpr unsigned slices = F::config.k_split;
     constexpr unsigned raster_rows = F::config.raster_rows;
@@ -26,13 +25,20 @@ struct UnpackTile {
   }
 
   /// y and z may hold more blocks than there are slices.
-  __device__ bool exists(const UnpackMmaArgs& args) const { return product < args.batch; }
+  template <class Args>
+  __device__ bool exists(const Args& args) const {
+    return product < args.batch;
+  }
 
   __device__ unsigned first_strip() const { return row_tile * tile_strips(F::config); }
   __device__ long long first_column() const { return static_cast<long long>(column_tile) * tile_columns(F::config); }
-  __device__ unsigned first_block(const UnpackMmaArgs& args) const { return slice * args.slice_blocks; }
+  template <class Args>
+  __device__ unsigned first_block(const Args& args) const {
+    return slice * args.slice_blocks;
+  }
   /// k blocks of the slice: none where the slices before it took them all.
-  __device__ unsigned block_count(const UnpackMmaArgs& args) const {
+  template <class Args>
+  __device__ unsigned block_count(const Args& args) const {
     const unsigned first = first_block(args);
     if (first >= args.strips.k_blocks) return 0;
     const unsigned left = args.strips.k_blocks - first;
