@@ -1,0 +1,66 @@
+// sparse_tensor, SpMM on tensor cores that skip two of every four elements, from sparse strips: what the host and the kernels of every
+// instruction share. Elements have 16 bits.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/sparse_strips.h"
+#include "abi/unpack_sum.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct SparseTensorTraits {
+  Dtype element = Dtype::f16;  ///< of A and B
+  Dtype output = Dtype::f16;
+  bool batched = false;
+  Layout dense_layout = Layout::row_major;
+  Layout output_layout = Layout::row_major;
+  int dense_alignment = 16;   ///< bytes that divide every line start of B
+  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual, and the length of lines
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  Scale scale = Scale::one;
+  bool residual = false;
+  bool accumulate = false;
+};
+
+struct SparseTensorArgs {
+  PackedStrips strips;  ///< sparse ones: offsets and data alone
+  const void* dense;
+  void* output;
+  const void* residual;  ///< lies as C does
+  const float* bias;
+  const float* device_scale;
+  PartialSums partial;  ///< written instead of C where k_split > 1
+  long long m;
+  long long n;
+  long long k;
+  long long dense_leading;  ///< elements between lines of B
+  long long dense_stride;   ///< elements between two B of a batch
+  long long output_leading;
+  long long output_stride;
+  unsigned batch;
+  unsigned row_tiles;
+  unsigned column_tiles;
+  unsigned slice_blocks;  ///< k blocks of a slice; the last may have fewer
+  float scale;
+};
+
+template <FieldsOf<SparseTensorTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("batched", traits.batched);
+  visit("dense_layout", traits.dense_layout);
+  visit("output_layout", traits.output_layout);
+  visit("dense_alignment", traits.dense_alignment);
+  visit("output_alignment", traits.output_alignment);
+  visit("bias", traits.bias);
+  visit("activation", traits.activation);
+  visit("scale", traits.scale);
+  visit("residual", traits.residual);
+  visit("accumulate", traits.accumulate);
+}
+
+}  // namespace vostok

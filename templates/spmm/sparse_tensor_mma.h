@@ -1,0 +1,120 @@
+// SpMM on tensor cores that skip two of every four elements (mma.sp): A comes as sparse strips, whose passes are fragments already, B
+// through shared memory. Where four neighbouring elements of a row have more than two nonzeros, the others are a second pass: exact for
+// any A, fast where it is rare.
+//
+// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns columns. k is
+// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. Sums are in f32.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/sparse_tensor_mma.h"
+#include "parts/dependent_launch.h"
+#include "spmm/sparse_tensor_mma_rules.h"
+#include "spmm/sparse_tensor_product.h"
+#include "spmm/unpack_dense.h"
+#include "spmm/unpack_output.h"
+#include "spmm/unpack_shared.h"
+#include "spmm/unpack_stages.h"
+#include "spmm/unpack_strips.h"
+#include "spmm/unpack_sum.h"
+#include "spmm/unpack_tile.h"
+
+namespace vostok {
+
+/// What a warp multiplies.
+template <class F>
+class SparseTensorWarp {
+  static constexpr auto config = F::config;
+  static constexpr int strips = config.warp_strips;
+  static constexpr bool all_fit = config.strip_passes == sparse_steps * sparse_most_passes;
+  using Product = SparseWarpProduct<F>;
+
+ public:
+  __device__ explicit SparseTensorWarp(const UnpackTile<F>& tile)
+      : lane_(threadIdx.x % 32),
+        column_(threadIdx.x / 32 % config.column_warps * config.warp_columns),
+        strip_in_tile_(threadIdx.x / 32 / config.column_warps * strips),
+        strip_(tile.first_strip() + strip_in_tile_),
+        fragments_(threadIdx.x / 32 % config.column_warps, lane_) {}
+
+  /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit.
+  __device__ void add(const PackedStrips& packed, unsigned block, const unsigned char* stage, const unsigned* starts, const unsigned char* dense) {
+    if (all_fit || StripStages<F>::fits(starts)) {
+      SharedAddress from[strips];
+#pragma unroll
+      for (int q = 0; q < strips; ++q) from[q] = shared_address(stage) + starts[strip_in_tile_ + q] * packed_unit_bytes;
+      product_.add(from, shared_address(dense), fragments_, lane_);
+    } else {
+      const unsigned char* from[strips];
+#pragma unroll
+      for (int q = 0; q < strips; ++q) from[q] = strip_in_memory<F>(packed, block, strip_ + q);
+      product_.add(from, shared_address(dense), fragments_, lane_);
+    }
+  }
+
+  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  template <class Visit>
+  __device__ void visit_sums(Visit visit) const {
+#pragma unroll
+    for (int q = 0; q < strips; ++q)
+#pragma unroll
+      for (int o = 0; o < Product::octets; ++o) {
+        float sums[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[i] = product_.sum(q, o, i);
+        visit(strip_ + q, column_ / 8 + o, sums);
+      }
+  }
+
+  __device__ unsigned lane() const { return lane_; }
+
+ private:
+  unsigned lane_;
+  unsigned column_;  ///< the warp's first, in the tile
+  unsigned strip_in_tile_;
+  unsigned strip_;
+  DenseFragments<F> fragments_;
+  Product product_;
+};
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_mma(const __grid_constant__ SparseTensorArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr SparseTensorMmaRules<F> rules;
+  const auto tile = UnpackTile<F>::of_block(args);
+  if (!tile.exists(args)) return;
+  wait_for_previous_launch();
+  if constexpr (config.k_split > 1) allow_next_launch();
+
+  const PackedStrips packed = F::traits.batched ? packed_set(args.strips, tile.product) : args.strips;
+  UnpackShared<F>& shared = dynamic_shared<UnpackShared<F>>();
+  UnpackStages<F, CallerDense<F>> stages(args, tile, packed, shared);
+  SparseTensorWarp<F> warp(tile);
+  const unsigned count = tile.block_count(args);
+  const unsigned first_block = tile.first_block(args);
+#pragma unroll 1
+  for (int i = 0; i + 1 < config.stages; ++i) stages.issue();
+  StageIndex<config.stages> stage;
+#pragma unroll 1
+  for (unsigned i = 0; i < count; ++i) {
+    wait_async<config.stages - 2>();
+    __syncthreads();
+    stages.issue();
+    warp.add(packed, first_block + i, shared.strips(stage.at), shared.starts(stage.at), shared.dense(stage.at));
+    stage.step();
+  }
+
+  if constexpr (config.k_split > 1) {
+    warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+      const long long column_octet = tile.first_column() / 8 + octet;
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
+    });
+  } else {
+    const FragmentOutput<F> output(args, tile.product);
+    warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+      output.store(static_cast<long long>(strip) * packed_strip_rows, tile.first_column() + 8 * octet, warp.lane(), sums);
+    });
+  }
+}
+
+}  // namespace vostok
