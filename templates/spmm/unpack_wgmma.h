@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
 #pragma unroll
     for (unsigned stage = 0; stage < config.stages; ++stage) {
       initialise_barrier(stages.full(stage), filling_arrivals(config));
-      initialise_barrier(stages.empty(stage), consumer_warps(config));
+      initialise_barrier(stages.empty(stage), 32 * consumer_warps(config));
     }
     publish_barriers();
   }
