@@ -12,6 +12,7 @@
 #include <vostok/plan.hpp>
 
 #include <abi/chunk_start.h>
+#include <abi/packed_runs.h>
 #include <abi/packed_strips.h>
 #include <abi/strip.h>
 #include <abi/tile_lists.h>
@@ -59,7 +60,11 @@ struct TopologyNeeds {
   int chunk_items = 0;         ///< 0: no chunks
   int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
+  int run_gap_bits = 0;        ///< the same of packed runs with gaps of 4 or 8 bits; 0: none
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
+
+  /// Whether this is the structure of a packed form, which stays where the CSR arrays are released.
+  bool packed() const { return packed_strips || run_gap_bits > 0; }
 };
 
 /// Device pointers that kernels read; null where not needed.
@@ -74,6 +79,7 @@ struct TopologyPointers {
   std::int64_t chunk_count = 0;
   const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)
   PackedStructure packed = {};                 ///< sizes of 0 where not needed
+  PackedRuns runs = {};                        ///< likewise
   TileLists tile_lists = {};                   ///< of the shape needed
 };
 
@@ -95,7 +101,7 @@ class Family {
   virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
   /// The topology's forms that an admitted config reads.
   virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
-  /// The format of the values that an admitted config reads, as packed_format(PackedMode) of ops/topology/packed_strips.hpp names it. Empty:
+  /// The format of the values that an admitted config reads: a name that find_packed_format (ops/topology/packed_format.hpp) knows. Empty:
   /// CSR values.
   virtual std::string packed_format(const Query& query, const FieldMap& config) const = 0;
   /// Bytes of scratch memory of one execute, for the largest n.

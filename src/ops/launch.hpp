@@ -59,7 +59,7 @@ class Launch {
   }
 
  private:
-  static constexpr std::size_t max_binding_bytes = 384;
+  static constexpr std::size_t max_binding_bytes = 512;  // some keep all of TopologyPointers
 
   codegen::KernelRequest request_;
   std::shared_ptr<const device::Kernel> kernel_;

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/topology/csr.hpp"
-#include "ops/topology/pack_strips.hpp"
 #include "plan/kernels.hpp"
 #include "plan/topology_state.hpp"
 
@@ -15,16 +14,14 @@ namespace plan {
 
 namespace {
 
-ops::PackStrips strips_of(const PackedKind& kind, const PackSource& source) {
-  return {.mode = *kind.strips, .element = source.element, .value_stride = source.stride, .sets = kind.sets};
-}
+constexpr const char* transposed_suffix = "/transposed";
 
-void pack_strips(const ops::Queue& queue, Session& session, const PackedState& packed, const PackSource& source) {
-  ops::PackStrips what = strips_of(packed.kind, source);
-  what.structure = packed_structure(packed.topology, packed.kind);
-  what.layout = ops::packed_layout(what.mode, what.structure);
-  what.multiprocessors = session.device().info().multiprocessors;
-  ops::Launch launch = ops::pack_strips_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
+void pack_values(const ops::Queue& queue, Session& session, const PackedState& packed, const PackSource& source) {
+  ops::Launch launch = packed.kind.packing->pack_launch({.topology = packed_form(packed.topology, packed.kind),
+                                                         .element = source.element,
+                                                         .value_stride = source.stride,
+                                                         .sets = packed.kind.sets,
+                                                         .multiprocessors = session.device().info().multiprocessors});
   launch.set_kernel(session.kernels().get(launch.request(), launch.shared_bytes())->kernel);
   const ops::Packing packing{.values = source.values, .packed = packed.memory()};
   launch.enqueue(session.device(), queue.stream(), &packing);
@@ -44,42 +41,46 @@ void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSour
 }  // namespace
 
 std::string PackedKind::format() const {
-  if (!strips) return fmt::format("csr/{}", name(element));
-  return ops::packed_format(*strips) + (transposed ? "/transposed" : "");
+  if (packing == nullptr) return fmt::format("csr/{}", name(element));
+  return packing->name() + (transposed ? transposed_suffix : "");
 }
 
 std::optional<PackedKind> PackedKind::parse(std::string_view format) {
-  const auto named = [&](const PackedKind& kind) { return kind.format() == format; };
   for (int i = 0; name(static_cast<Dtype>(i)) != nullptr; ++i)
-    if (const PackedKind kind{.element = static_cast<Dtype>(i)}; named(kind)) return kind;
-  for (int i = 0; name(static_cast<PackedMode>(i)) != nullptr; ++i)
-    for (const bool transposed : {false, true})
-      if (const PackedKind kind{.strips = static_cast<PackedMode>(i), .transposed = transposed}; named(kind)) return kind;
-  return std::nullopt;
+    if (const PackedKind kind{.element = static_cast<Dtype>(i)}; kind.format() == format) return kind;
+  PackedKind kind{.transposed = format.ends_with(transposed_suffix)};
+  if (kind.transposed) format.remove_suffix(std::string_view(transposed_suffix).size());
+  kind.packing = ops::find_packed_format(format);
+  if (kind.packing == nullptr) return std::nullopt;
+  return kind;
+}
+
+ops::TopologyNeeds PackedKind::needs() const {
+  ops::TopologyNeeds needs = packing->needs();
+  needs.transposed = transposed;
+  return needs;
 }
 
 PackedKind packed_kind(const ops::SpmmQuery& query, const std::string& format) {
-  PackedKind kind{.strips = ops::packed_mode(format), .sets = ops::packed_sets(query)};
-  if (!format.empty() && !kind.strips) fail(ErrorCode::internal, "cannot pack values: \"{}\" names no format", format);
-  if (kind.strips) kind.transposed = query.problem.sparse_transposed;
+  PackedKind kind{.packing = ops::find_packed_format(format), .sets = ops::packed_sets(query)};
+  if (!format.empty() && kind.packing == nullptr) fail(ErrorCode::internal, "cannot pack values: \"{}\" names no format", format);
+  if (kind.packing != nullptr) kind.transposed = query.problem.sparse_transposed;
   else kind.element = query.problem.element;
   return kind;
 }
 
-PackedStructure packed_structure(const Topology& topology, const PackedKind& kind) {
-  return topology.state()->pointers({.transposed = kind.transposed, .packed_strips = true}).packed;
-}
+ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& kind) { return topology.state()->pointers(kind.needs()); }
 
 std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind) {
-  if (kind.strips) return kind.sets * ops::packed_layout(*kind.strips, packed_structure(topology, kind)).set_bytes;
+  if (kind.packing != nullptr) return kind.sets * kind.packing->set_bytes(packed_form(topology, kind));
   return kind.sets * ops::persistent_value_stride(topology.nonzeros()) * size_of(kind.element);
 }
 
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
-  if (!kind.strips) return;
-  const ops::PackStrips what = strips_of(kind, {.element = element});
+  if (kind.packing == nullptr) return;
+  const ops::Launch launch = kind.packing->pack_launch({.element = element, .sets = kind.sets});
   try {
-    session.kernels().get(ops::pack_strips::request(what), ops::pack_strips::shape(what).shared_bytes);
+    session.kernels().get(launch.request(), launch.shared_bytes());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::missing_kernel) throw;
   }
@@ -95,7 +96,7 @@ void queue_packing(const PackedState& packed, const PackSource& source, Stream s
   Session& session = *packed.session;
   const ops::Queue queue(session.device(), session.step_kernels(), stream);
   packed.note_use(stream);
-  if (packed.kind.strips) pack_strips(queue, session, packed, source);
+  if (packed.kind.packing != nullptr) pack_values(queue, session, packed, source);
   else copy_csr(queue, packed, source);
 }
 

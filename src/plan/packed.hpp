@@ -14,8 +14,8 @@ namespace vostok::plan {
 /// What a config that answers `format` to Family::packed_format reads.
 PackedKind packed_kind(const ops::SpmmQuery& query, const std::string& format);
 
-/// The topology's part of strips. Makes it where it is missing. Errors: unsupported.
-PackedStructure packed_structure(const Topology& topology, const PackedKind& kind);
+/// The topology's part of packed values. Makes it where it is missing. Errors: unsupported.
+ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& kind);
 
 /// Bytes of device memory. Makes the topology's part where it is missing. Errors: unsupported.
 std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind);

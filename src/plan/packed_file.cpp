@@ -12,7 +12,6 @@
 #include "base/digest.hpp"
 #include "base/field_map.hpp"
 #include "base/text.hpp"
-#include "ops/topology/packed_strips.hpp"
 #include "plan/packed.hpp"
 #include "plan/topology_state.hpp"
 
@@ -58,11 +57,7 @@ void clear_gaps(const PackedState& packed, std::span<std::byte> values) {
   if (values.empty()) return;
   const std::size_t set_bytes = values.size() / static_cast<std::size_t>(packed.kind.sets);
   auto used = static_cast<std::size_t>(packed.topology.nonzeros() * size_of(packed.kind.element));
-  if (packed.kind.strips) {
-    const PackedStructure structure = packed_structure(packed.topology, packed.kind);
-    used = static_cast<std::size_t>(ops::packed_layout(*packed.kind.strips, structure).data_offset_bytes) +
-           std::size_t{structure.units[packed_pair_words(*packed.kind.strips) - 1]} * packed_unit_bytes;
-  }
+  if (packed.kind.packing != nullptr) used = static_cast<std::size_t>(packed.kind.packing->used_bytes(packed_form(packed.topology, packed.kind)));
   for (std::size_t set = 0; set < values.size(); set += set_bytes) std::memset(values.data() + set + used, 0, set_bytes - used);
 }
 
@@ -106,23 +101,14 @@ PackedKind kind_of(const FieldMap& description, const std::string& name) {
   return *kind;
 }
 
-/// Kernels find their way by the strips' headers: those of a file must be the topology's.
-void require_headers(const PackedState& packed, std::span<const std::byte> values, const std::string& name) {
-  const PackedStructure structure = packed_structure(packed.topology, packed.kind);
-  const PackedMode mode = *packed.kind.strips;
-  const ops::PackedLayout layout = ops::packed_layout(mode, structure);
-  const auto strips = std::size_t{structure.row_strips} * structure.k_blocks;
-  std::vector<std::byte> headers(strips * packed_header_bytes);
-  std::vector<std::uint32_t> offsets(strips + 1);
-  device::Device& device = packed.session->device();
-  if (!headers.empty()) device.copy_to_host(headers.data(), structure.headers, static_cast<std::int64_t>(headers.size()));
-  device.copy_to_host(offsets.data(), structure.unit_offsets[packed_pair_words(mode) - 1], static_cast<std::int64_t>(4 * offsets.size()));
-  for (std::size_t set = 0; set < values.size(); set += static_cast<std::size_t>(layout.set_bytes))
-    for (std::size_t strip = 0; strip < strips; ++strip) {
-      const std::size_t at = set + static_cast<std::size_t>(layout.data_offset_bytes) + std::size_t{offsets[strip]} * packed_unit_bytes;
-      if (std::memcmp(values.data() + at, headers.data() + strip * packed_header_bytes, packed_header_bytes) != 0)
-        fail(ErrorCode::io_failure, "cannot load packed values from {}: the headers of strip {} are not the topology's", name, strip);
-    }
+/// What kernels find their way by must be the topology's.
+void require_structure(const PackedState& packed, std::span<const std::byte> values, const std::string& name) {
+  if (packed.kind.packing == nullptr || values.empty()) return;
+  const ops::TopologyPointers form = packed_form(packed.topology, packed.kind);
+  const std::size_t set_bytes = values.size() / static_cast<std::size_t>(packed.kind.sets);
+  for (std::size_t set = 0; set < values.size(); set += set_bytes)
+    if (const auto reason = packed.kind.packing->foreign(packed.session->device(), form, values.subspan(set, set_bytes)))
+      fail(ErrorCode::io_failure, "cannot load packed values from {}: {}", name, *reason);
 }
 
 }  // namespace
@@ -156,7 +142,7 @@ PackedValues load_packed(const Topology& topology, std::span<const std::byte> by
   if (std::cmp_not_equal(values.size(), packed.bytes()))
     fail(ErrorCode::io_failure, "cannot load packed values from {}: {} bytes of values, and their format has {}", name, values.size(),
          packed.bytes());
-  if (kind.strips) require_headers(*packed.state(), values, name);
+  require_structure(*packed.state(), values, name);
   if (!values.empty()) packed.state()->session->device().copy_to_device(packed.state()->memory(), values.data(), packed.bytes());
   return packed;
 }

@@ -10,9 +10,8 @@
 #include <vostok/packed.hpp>
 #include <vostok/topology.hpp>
 
-#include <abi/packed_strips.h>
-
 #include "device/device.hpp"
+#include "ops/topology/packed_format.hpp"
 #include "plan/session.hpp"
 
 namespace vostok {
@@ -21,10 +20,12 @@ namespace plan {
 
 /// What decides how packed values lie in memory, and which plans accept them.
 struct PackedKind {
-  std::optional<PackedMode> strips = {};  ///< nothing: values in CSR order of A
-  bool transposed = false;                ///< strips of A^T
-  Dtype element = Dtype::f32;             ///< of CSR values; f32 of strips
-  std::int64_t sets = 1;                  ///< of values: one for each product of a batch, or one
+  const ops::PackedFormat* packing = nullptr;  ///< null: values in CSR order of A
+  bool transposed = false;                     ///< packed values of A^T
+  Dtype element = Dtype::f32;                  ///< of CSR values; f32 of packed ones
+  std::int64_t sets = 1;                       ///< of values: one for each product of a batch, or one
+
+  ops::TopologyNeeds needs() const;  ///< the form of a topology that packed values are made from
 
   std::string format() const;  ///< of one set: what users see
   /// Of one set of what such a name says; nothing where it is none.
@@ -47,7 +48,7 @@ struct PackedState {
   std::int64_t bytes() const { return memory_.bytes(); }
 
   const std::shared_ptr<plan::Session> session;
-  const Topology topology;  ///< kernels read its part of the strips
+  const Topology topology;  ///< kernels read its part of the format
   const plan::PackedKind kind;
 
  private:

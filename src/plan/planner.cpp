@@ -46,7 +46,7 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
   const FieldMap& config = choice.decision->config;
   const ops::TopologyNeeds needs = family.needs(*choice.query, config);
-  if (topology && !needs.packed_strips) choice.source = topology.state()->hold_source();
+  if (topology && !needs.packed()) choice.source = topology.state()->hold_source();
   choice.launches = family.launches(*choice.query, config, pointers_of(topology, needs));
   for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
   choice.workspace_bytes = round_up(family.workspace_bytes(*choice.query, config), workspace_alignment_bytes);

@@ -3,11 +3,14 @@
 #include <limits>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/text.hpp"
 #include "ops/topology/chunks.hpp"
 #include "ops/topology/packed_form.hpp"
+#include "ops/topology/packed_runs.hpp"
 #include "ops/topology/packed_strips.hpp"
 #include "ops/topology/panels.hpp"
+#include "ops/topology/runs_form.hpp"
 #include "ops/topology/tile_lists.hpp"
 #include "sparse/chunks.hpp"
 #include "sparse/csr.hpp"
@@ -40,6 +43,7 @@ ops::CsrArrays TopologyForms::arrays() const {
 
 void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
   if (needs.packed_strips) return derive_packed_strips(queue, queued);
+  if (needs.run_gap_bits > 0) return derive_runs(queue, needs.run_gap_bits, queued);
   derive_columns(queue, needs.index, queued);
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
@@ -166,8 +170,42 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
   packed = std::move(parts);
 }
 
+void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& queued) {
+  if (run_tables.contains(gap_bits)) return;
+  if (const auto reason = ops::packed_runs_declined(statistics, gap_bits))
+    fail(ErrorCode::unsupported, "cannot pack runs of a topology: {}", *reason);
+  RunTable table{.row_runs = ops::QueuedMemory(queue, (statistics.rows + 1) * std::int64_t{sizeof(std::uint32_t)})};
+  const ops::RunSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>(), .gap_bits = gap_bits};
+  const ops::RunSlots slots = ops::count_runs(queue, source, table.row_runs.as<std::uint32_t>());
+  queued = true;
+  std::uint32_t runs = 0;
+  queue.device().copy_to_host(&runs, table.row_runs.as<const std::uint32_t>() + statistics.rows, sizeof(runs));
+  const std::int64_t groups = ceil_div(std::int64_t{runs}, group_runs);
+  const std::int64_t room = groups * group_runs;
+  table.starts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::uint16_t)});
+  table.counts = ops::QueuedMemory(queue, room);
+  table.codes = ops::QueuedMemory(queue, room * code_pieces(gap_bits) * run_piece_bytes);
+  table.sources = ops::QueuedMemory(queue, room * run_slots * std::int64_t{sizeof(std::int32_t)});
+  const ops::RunParts parts{.row_runs = table.row_runs.as<const std::uint32_t>(),
+                            .starts = table.starts.as<std::uint16_t>(),
+                            .counts = table.counts.as<std::uint8_t>(),
+                            .codes = table.codes.as<std::uint32_t>(),
+                            .sources = table.sources.as<std::int32_t>()};
+  ops::place_runs(queue, source, slots, parts, groups);
+  table.structure = {.row_runs = parts.row_runs,
+                     .starts = parts.starts,
+                     .counts = parts.counts,
+                     .codes = parts.codes,
+                     .sources = parts.sources,
+                     .runs = runs,
+                     .groups = static_cast<unsigned>(groups),
+                     .gap_bits = gap_bits};
+  run_tables.emplace(gap_bits, std::move(table));
+}
+
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
   if (needs.packed_strips) return {.packed = packed.structure};
+  if (needs.run_gap_bits > 0) return {.runs = run_tables.at(needs.run_gap_bits).structure};
   const bool widened = needs.index == IndexType::i32 && stored_index() == IndexType::u16;
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
                                  .column_indices = widened ? wide_columns.data() : column_indices.data(),
@@ -209,6 +247,8 @@ void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   visit_source(self, visit);
   auto& packed = self.packed;
   for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
+  for (auto& [bits, table] : self.run_tables)
+    for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.sources}) visit(*memory);
 }
 
 std::int64_t TopologyForms::bytes() const {

@@ -69,19 +69,35 @@ struct TopologyForms {
   };
   PackedParts packed;
 
+  struct RunTable {
+    ops::QueuedMemory row_runs;
+    ops::QueuedMemory starts = {};
+    ops::QueuedMemory counts = {};
+    ops::QueuedMemory codes = {};
+    ops::QueuedMemory sources = {};
+    PackedRuns structure = {};
+  };
+  std::map<int, RunTable> run_tables;  ///< by the bits of gaps
+
+  /// Whether a packed form is made that `needs` asks for, and whether there is any.
+  bool has_packed(const ops::TopologyNeeds& needs) const {
+    return (needs.packed_strips && packed.made) || (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits));
+  }
+  bool has_any_packed() const { return packed.made || !run_tables.empty(); }
+
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
 
   /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
-  /// strips are made, to know their number of pairs. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros,
-  /// 16-bit indices of more than 65536 columns, packed strips where a row names a column twice, tiles and panels of rows that are not sorted).
+  /// forms are made, to know their size. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of
+  /// more than 65536 columns, packed strips where a row names a column twice, tiles, panels and packed runs of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
   std::int64_t bytes() const;
   /// Gives all memory back, behind the work that `used` recorded.
   void release(Session& session, const StreamSet& used) noexcept;
-  /// The same of all but packed strips.
+  /// The same of all but packed forms.
   void release_source(Session& session, const StreamSet& used) noexcept;
 
  private:
@@ -96,6 +112,7 @@ struct TopologyForms {
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, bool& queued);
+  void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
 };
 
 }  // namespace vostok::plan

@@ -212,7 +212,7 @@ const TopologyStatistics& TopologyState::statistics(bool transposed) {
 ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   const std::lock_guard lock(mutex_);
   plan::TopologyForms& forms = needs.transposed ? transposed_ : own_;
-  if (released_ && needs.packed_strips && forms.packed.made) return forms.pointers(needs);
+  if (released_ && forms.has_packed(needs)) return forms.pointers(needs);
   require_source();
   if (needs.transposed) require_transpose();
   forms.derive(queue(), needs, unsettled_);
@@ -246,7 +246,7 @@ void TopologyState::release_source() {
   if (released_) return;
   if (const long readers = source_.use_count() - 1; readers > 0)
     fail(ErrorCode::invalid_argument, "cannot release the source of a topology: {} choices of plans that are alive read it", readers);
-  if (!own_.packed.made && !transposed_.packed.made)
+  if (!own_.has_any_packed() && !transposed_.has_any_packed())
     fail(ErrorCode::invalid_argument, "cannot release the source of a topology: no packed form was made of it");
   if (digest_.empty()) digest_ = digest_of_structure(host_copy());
   transpose_measured_ = static_cast<bool>(transposed_.row_offsets);

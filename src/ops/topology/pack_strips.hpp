@@ -8,6 +8,7 @@
 #include <abi/pack_strips.h>
 
 #include "ops/launch.hpp"
+#include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_strips.hpp"
 
 namespace vostok::ops {
@@ -21,12 +22,6 @@ struct PackStrips {
   std::int64_t value_stride = 0;  ///< elements between two sets of values
   std::int64_t sets = 1;
   int multiprocessors = 132;
-};
-
-/// The pointers of a call.
-struct Packing {
-  const void* values = nullptr;  ///< [sets, nonzeros] in CSR order of A
-  void* packed = nullptr;        ///< sets of the layout's bytes, 256-byte aligned
 };
 
 namespace pack_strips {

@@ -1,0 +1,68 @@
+#include "ops/topology/runs_form.hpp"
+
+#include <tuple>
+
+#include <abi/run_steps.h>
+
+#include "ops/topology/primitives.hpp"
+
+namespace vostok::ops {
+
+namespace {
+
+Step<RunStepTraits> step(const char* kernel, const RunStepTraits& traits) { return {"topology/packed_runs.h", kernel, "RunStepTraits", traits}; }
+
+RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
+  return {.row_offsets = static_cast<const int*>(source.csr.row_offsets),
+          .column_indices = source.csr.column_indices,
+          .value_positions = source.value_positions,
+          .slots = slots.slots,
+          .slots_before = slots.slots_before,
+          .run_counts = nullptr,
+          .row_runs = nullptr,
+          .starts = nullptr,
+          .counts = nullptr,
+          .codes = nullptr,
+          .sources = nullptr,
+          .rows = source.csr.rows,
+          .nonzeros = source.csr.nonzeros,
+          .gap_bits = source.gap_bits};
+}
+
+}  // namespace
+
+RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* row_runs) {
+  const auto& [rows, nonzeros] = std::tie(source.csr.rows, source.csr.nonzeros);
+  RunSlots slots;
+  slots.memory = QueuedMemory(queue, QueuedMemory::bytes_of<std::uint32_t>(nonzeros) + QueuedMemory::bytes_of<std::uint32_t>(nonzeros + 1));
+  slots.slots = slots.memory.take<std::uint32_t>(nonzeros);
+  slots.slots_before = slots.memory.take<std::uint32_t>(nonzeros + 1);
+  QueuedMemory counts(queue, QueuedMemory::bytes_of<std::uint32_t>(rows));
+  RunStepArgs args = arguments_of(source, slots);
+  args.run_counts = counts.take<std::uint32_t>(rows);
+  queue.launch(step("count_slots", {.index = source.csr.index}), queue.blocks_for(nonzeros), args);
+  exclusive_scan(queue, slots.slots, nonzeros, slots.slots_before, false);
+  queue.launch(step("count_row_runs", {}), queue.blocks_for(rows), args);
+  exclusive_scan(queue, args.run_counts, rows, row_runs, false);
+  return slots;
+}
+
+void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups) {
+  if (groups == 0) return;
+  constexpr int all_ones = 0xff;  // -1: no value
+  const std::int64_t runs = groups * group_runs;
+  queue.device().fill(queue.stream(), parts.sources, all_ones, runs * run_slots * std::int64_t{sizeof(std::int32_t)});
+  queue.fill_zero(parts.codes, runs * code_pieces(source.gap_bits) * run_piece_bytes);
+  queue.fill_zero(parts.starts, runs * std::int64_t{sizeof(std::uint16_t)});
+  queue.fill_zero(parts.counts, runs);
+  RunStepArgs args = arguments_of(source, slots);
+  args.row_runs = parts.row_runs;
+  args.starts = parts.starts;
+  args.counts = parts.counts;
+  args.codes = parts.codes;
+  args.sources = parts.sources;
+  queue.launch(step("place_slots", {.index = source.csr.index, .gathered = source.value_positions != nullptr}), queue.blocks_for(source.csr.nonzeros),
+               args);
+}
+
+}  // namespace vostok::ops

@@ -1,0 +1,38 @@
+// The structure of packed runs in device memory, made from CSR: sparse::packed_runs, bit for bit. Everything is queued; nothing waits.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/topology/csr.hpp"
+
+namespace vostok::ops {
+
+/// A matrix as kernels walk it that packed_runs_declined (ops/topology/packed_runs.hpp) admits.
+struct RunSource {
+  CsrArrays csr = {};
+  const std::int32_t* value_positions = nullptr;  ///< where each value lies in A, where the matrix is A^T
+  int gap_bits = 4;
+};
+
+/// What counting leaves for placing.
+struct RunSlots {
+  QueuedMemory memory;
+  std::uint32_t* slots = nullptr;         ///< of each nonzero: escapes before it, and itself
+  std::uint32_t* slots_before = nullptr;  ///< sums of them
+};
+
+/// row_runs[r], for r in [0, rows]: the number of row r's first run.
+RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* row_runs);
+
+/// Where the parts are written whose size is known once the runs are counted: for whole groups.
+struct RunParts {
+  const std::uint32_t* row_runs = nullptr;
+  std::uint16_t* starts = nullptr;
+  std::uint8_t* counts = nullptr;
+  std::uint32_t* codes = nullptr;
+  std::int32_t* sources = nullptr;
+};
+
+void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups);
+
+}  // namespace vostok::ops

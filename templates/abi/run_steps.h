@@ -1,0 +1,39 @@
+// The kernels that make the structure of packed runs: what host and kernels share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_runs.h"
+
+namespace vostok {
+
+struct RunStepTraits {
+  IndexType index = IndexType::i32;  ///< of the columns
+  bool gathered = false;             ///< a transpose: values lie where value_positions says
+};
+
+template <FieldsOf<RunStepTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("index", traits.index);
+  visit("gathered", traits.gathered);
+}
+
+/// Of all steps: each reads what those before it wrote.
+struct RunStepArgs {
+  const int* row_offsets;
+  const void* column_indices;
+  const int* value_positions;
+  unsigned* slots;               ///< of each nonzero: escapes before it, and itself
+  const unsigned* slots_before;  ///< sums of them, and of all behind the last
+  unsigned* run_counts;          ///< of each row
+  const unsigned* row_runs;      ///< sums of them
+  unsigned short* starts;
+  unsigned char* counts;
+  unsigned* codes;  ///< zero at first
+  int* sources;     ///< -1 at first
+  long long rows;
+  long long nonzeros;
+  int gap_bits;
+};
+
+}  // namespace vostok
