@@ -60,9 +60,10 @@ struct Options {
 
 struct PlanOptions {
   Effort effort = Effort::cached;
-  Stream stream = nullptr;                                ///< checked for capture; the plan is ready for any stream
-  double budget_seconds = 30;                             ///< for quick and full: the time after which no new measurement starts
-  std::uint64_t seed = 1;                                 ///< of the tuner's operands and order
+  Stream stream = nullptr;     ///< checked for capture; the plan is ready for any stream
+  double budget_seconds = 30;  ///< for quick and full: the time after which no new measurement starts
+  std::uint64_t seed = 1;      ///< of the tuner's operands and order
+  std::string family = {};     ///< only this kernel family is considered (Explanation::family); empty: all. Choices are kept apart
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
 };
 

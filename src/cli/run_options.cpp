@@ -28,6 +28,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--budget", options.plan.budget_seconds, "Of quick and full: after these seconds no measurement starts")
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_option("--family", options.plan.family, "Consider this kernel family alone, e.g. row_tile")->type_name("NAME");
   app.add_option("--device", options.device, "auto (a GPU if there is one), cuda:I or emulator")->type_name("DEVICE")->capture_default_str();
   app.add_option("--seed", options.plan.seed, "Of the random matrix, the operands and the tuner")->type_name("SEED")->capture_default_str();
   app.add_option("--cache", options.cache, "Folder of the tuning and code caches instead of the default")->type_name("FOLDER");

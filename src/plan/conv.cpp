@@ -25,8 +25,8 @@ struct DenseOperation {
   static std::vector<ops::SizeRange> ranges(const Problem& problem, const TopologyStatistics&) {
     return images(problem) > 0 ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>();
   }
-  static std::shared_ptr<const ops::Query> query(const Problem& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                                 const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Problem& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                           const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
   static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, const sparse::Csr&, std::uint64_t seed) {

@@ -12,6 +12,19 @@ void fail_misaligned(const char* object, const Operand& operand) {
        operand.pointer, actual, operand.alignment_bytes, actual);
 }
 
+void restrict_family(ops::Query& query, const std::string& family) {
+  if (family.empty()) return;
+  if (ops::find_family(query.operation, family) == nullptr) {
+    std::string names;
+    for (const auto& known : ops::families(query.operation)) names += fmt::format("{}{}", names.empty() ? "" : ", ", known->name());
+    fail(ErrorCode::invalid_argument, "cannot plan {}: PlanOptions::family = \"{}\" is none of its families: {}", query.operation, family, names);
+  }
+  const std::string key = fmt::format(" family={}", family);
+  query.only_family = family;
+  query.exact += key;
+  query.identity += key;
+}
+
 void require_same_shape(const char* object, const Topology& old, const Topology& topology) {
   if (topology.rows() != old.rows() || topology.cols() != old.cols())
     fail(ErrorCode::invalid_argument, "cannot rebind {}: the plan is for {}x{}, and the topology is {}x{}", object, old.rows(), old.cols(),

@@ -33,7 +33,7 @@ inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment
 ///   static void validate(const Problem&, const TopologyStatistics&);
 ///   static bool transposed(const Problem&);                                   whether kernels walk the topology's transpose
 ///   static std::vector<ops::SizeRange> ranges(const Problem&, const TopologyStatistics&);   a choice for each; empty: nothing to compute
-///   static std::shared_ptr<const ops::Query> query(const Problem&, const TopologyStatistics&, const ops::SizeRange&, const device::Device*);
+///   static std::shared_ptr<ops::Query> query(const Problem&, const TopologyStatistics&, const ops::SizeRange&, const device::Device*);
 ///   static std::unique_ptr<tune::Case> make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed);
 ///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
 ///   static std::array<Operand, N> operands(const PlanStateOf<Problem>&, const Arguments&);
@@ -88,6 +88,9 @@ inline void add_choice(PlanState& state, Choice choice) {
   state.choices.push_back(std::move(choice));
 }
 
+/// A query that one family alone may serve, where the options ask for that: decided, stored and found apart from others.
+void restrict_family(ops::Query& query, const std::string& family);
+
 /// The statistics that a problem's kernels see: the transpose is made for them where it is walked.
 template <class Problem>
 TopologyStatistics statistics_for(const Problem& problem, const Topology& topology) {
@@ -106,6 +109,7 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
   std::vector<Task> tasks;
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
     const auto query = Op::query(problem, statistics, n, &device);
+    restrict_family(*query, options.family);
     const auto make_case = [&, query] {
       return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, options.seed);
     };
@@ -140,6 +144,7 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
     TopologyStatistics bounds = statistics;
     bounds.longest_row = std::max(bounds.longest_row, choice.query->statistics.longest_row);
     const auto query = Op::query(problem, bounds, choice.query->n, &planner.session()->device());
+    restrict_family(*query, old.options.family);
     auto rebound = planner.rebind(choice, query, topology);
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));

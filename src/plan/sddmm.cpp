@@ -18,8 +18,8 @@ struct Operation<Sddmm> {
   static std::vector<ops::SizeRange> ranges(const Sddmm& problem, const TopologyStatistics& statistics) {
     return statistics.nonzeros == 0 ? std::vector<ops::SizeRange>() : std::vector<ops::SizeRange>{{problem.n, problem.n}};
   }
-  static std::shared_ptr<const ops::Query> query(const Sddmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                                 const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Sddmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                           const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
   static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {

@@ -26,8 +26,8 @@ struct Operation<Softmax> {
   static std::vector<ops::SizeRange> ranges(const Softmax& problem, const TopologyStatistics& statistics) {
     return one_choice(statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0));
   }
-  static std::shared_ptr<const ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                                 const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                           const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
   static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {
@@ -55,8 +55,8 @@ struct Operation<SoftmaxBackward> {
   static std::vector<ops::SizeRange> ranges(const SoftmaxBackward&, const TopologyStatistics& statistics) {
     return one_choice(statistics.nonzeros > 0);
   }
-  static std::shared_ptr<const ops::Query> query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                                 const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                           const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
   static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {

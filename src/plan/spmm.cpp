@@ -18,8 +18,8 @@ struct Operation<Spmm> {
   static std::vector<ops::SizeRange> ranges(const Spmm& problem, const TopologyStatistics& statistics) {
     return statistics.rows == 0 ? std::vector<ops::SizeRange>() : ops::size_ranges(problem);
   }
-  static std::shared_ptr<const ops::Query> query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                                 const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
+                                           const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
   static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr matrix, std::uint64_t seed) {

@@ -80,17 +80,17 @@ void validate(const Im2col& problem, const TopologyStatistics&) {
            problem.output_height(), problem.output_width(), problem.element, "the output's bytes");
 }
 
-std::shared_ptr<const DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&, const SizeRange& n,
-                                                 const device::Device* device) {
+std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&, const SizeRange& n,
+                                           const device::Device* device) {
   return resolved_query<DepthwiseQuery>("depthwise", problem, {}, n, device);
 }
 
-std::shared_ptr<const BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&, const SizeRange& n,
-                                                      const device::Device* device) {
+std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&, const SizeRange& n,
+                                                const device::Device* device) {
   return resolved_query<BiasActivationQuery>("bias_activation", problem, {}, n, device);
 }
 
-std::shared_ptr<const Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n, const device::Device* device) {
+std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n, const device::Device* device) {
   return resolved_query<Im2colQuery>("im2col", problem, {}, n, device);
 }
 

@@ -70,12 +70,12 @@ void validate(const DepthwiseConvolution& problem, const TopologyStatistics& sta
 void validate(const BiasActivation& problem, const TopologyStatistics& statistics);
 void validate(const Im2col& problem, const TopologyStatistics& statistics);
 
-std::shared_ptr<const DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                 const device::Device* device);
-std::shared_ptr<const BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                      const device::Device* device);
-std::shared_ptr<const Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                              const device::Device* device);
+std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                           const device::Device* device);
+std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                                const device::Device* device);
+std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                        const device::Device* device);
 
 }  // namespace ops
 }  // namespace vostok

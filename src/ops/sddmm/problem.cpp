@@ -71,8 +71,7 @@ void validate(const Sddmm& problem, const TopologyStatistics& statistics) {
   require_nonzeros(problem, statistics, problem.multiplier_stride, "multiplier_stride");
 }
 
-std::shared_ptr<const SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                             const device::Device* device) {
+std::shared_ptr<SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device) {
   return resolved_query<SddmmQuery>("sddmm", resolve(problem, statistics), statistics, n, device);
 }
 

@@ -52,8 +52,7 @@ struct SddmmQuery : Query {
 void validate(const Sddmm& problem, const TopologyStatistics& statistics);
 
 /// The query of a valid problem; `n` is {problem.n, problem.n}.
-std::shared_ptr<const SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                             const device::Device* device);
+std::shared_ptr<SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device);
 
 }  // namespace ops
 }  // namespace vostok

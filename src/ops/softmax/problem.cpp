@@ -52,8 +52,8 @@ void validate(const SoftmaxBackward& problem, const TopologyStatistics& statisti
   validate_stride(object, "input_gradient_stride", problem, problem.input_gradient_stride, statistics.nonzeros);
 }
 
-std::shared_ptr<const SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                               const device::Device* device) {
+std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                         const device::Device* device) {
   Softmax resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.value_stride = resolved_stride(problem.value_stride, problem.batch, statistics.nonzeros);
@@ -61,8 +61,8 @@ std::shared_ptr<const SoftmaxQuery> make_query(const Softmax& problem, const Top
   return resolved_query<SoftmaxQuery>("softmax", resolved, statistics, n, device);
 }
 
-std::shared_ptr<const SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                       const device::Device* device) {
+std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                                 const device::Device* device) {
   SoftmaxBackward resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.probability_stride = resolved_stride(problem.probability_stride, problem.batch, statistics.nonzeros);

@@ -51,10 +51,10 @@ void validate(const Softmax& problem, const TopologyStatistics& statistics);
 void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics);
 
 /// The problem with `output` filled in and strides that are packed, or that one matrix does not need, written as 0.
-std::shared_ptr<const SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                               const device::Device* device);
-std::shared_ptr<const SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                       const device::Device* device);
+std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                         const device::Device* device);
+std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                                 const device::Device* device);
 
 }  // namespace ops
 }  // namespace vostok

@@ -74,8 +74,7 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
                  problem.output.value_or(problem.element));
 }
 
-std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                            const device::Device* device) {
+std::shared_ptr<SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device) {
   return resolved_query<SpmmQuery>("spmm", resolve(problem, statistics, n), statistics, n, device);
 }
 

@@ -65,8 +65,7 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics);
 
 /// The query of a valid problem for these n. `statistics` are those of the matrix as kernels walk it: of A^T where the problem
 /// transposes A.
-std::shared_ptr<const SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                            const device::Device* device);
+std::shared_ptr<SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device);
 
 /// Elements between two sets of CSR values that Plan::pack copied: each set starts aligned, whatever the number of nonzeros.
 constexpr std::int64_t persistent_value_stride(std::int64_t nonzeros) { return round_up(nonzeros, 16); }

@@ -83,6 +83,17 @@ TEST_CASE("effort heuristic asks no store") {
   CHECK(planning.fixture.tuning->finds == 0);
 }
 
+TEST_CASE("a plan of one family considers no other, and a family that nobody knows is refused by name") {
+  Planning planning;
+  planning.fixture.tuning->matches = {match_of(planning.default_config())};
+  const std::string usual = planning.plan(Spmm{.n = 64}).family();
+  CHECK(usual == "row_tile");
+  CHECK(planning.plan(Spmm{.n = 64}, {.family = "nonzero_split"}).family() == "nonzero_split");
+  CHECK(planning.plan(Spmm{.n = 64}, {.effort = Effort::heuristic, .family = "row_tile"}).family() == "row_tile");
+  CHECK(planning.plan(Spmm{.n = 64}).family() == usual);
+  CHECK(code_of([&] { planning.plan(Spmm{.n = 64}, {.family = "row_tiles"}); }) == ErrorCode::invalid_argument);
+}
+
 TEST_CASE("planning on a stream that is being captured is refused before anything else") {
   Planning planning;
   planning.fixture.device->capturing = true;
