@@ -16,8 +16,8 @@ ARGUMENT   passed on to the program
 tests      the device room and every operation on this GPU
 memcheck   compute-sanitizer --tool memcheck over the operations' tests
 racecheck  compute-sanitizer --tool racecheck over the operations' tests
-spmm, sddmm, softmax [:f32, :f16, :bf16]; spmm:power_law: over made graphs
-           that operation over DATA beside the peers; sddmm:synthetic and softmax:synthetic: over the baselines' generated masks
+spmm, sddmm, softmax [:f32, :f16, :bf16]
+           that operation over DATA beside the peers; spmm:SET: over a set of made problems (llm, llm_tokens, rnn, ...); sddmm:synthetic and softmax:synthetic: over the baselines' generated masks
 training   a mask that is replaced 200 times: topology and three rebinds, memory, compiles
 sparse_mlp a 90 % sparse perceptron trained beside its dense-masked twin, its masks regrown every 50 steps
 ablation   bench_ablation: each technique off, one at a time
@@ -55,8 +55,9 @@ compare() {
     [ -n "$baselines" ] || { echo "on_gpu.sh: $1 needs BASELINES" >&2; return 2; }
     set=synthetic
     arguments+=(--synthetic --filter attention)
-  elif [ "$variant" = power_law ]; then
-    arguments+=(--power-law)
+  elif [ "$operation" = spmm ] && [[ ! $variant =~ ^b?f[0-9]+$ ]]; then
+    set=synthetic
+    arguments+=(--set "$variant")
   else
     arguments+=(--dtype "$variant")
   fi

@@ -2,6 +2,7 @@
 // that others reached elsewhere.
 #include <CLI/CLI.hpp>
 
+#include "base/text.hpp"
 #include "bench/harness/operation_bench.hpp"
 #include "tune/sddmm_case.hpp"
 
@@ -19,18 +20,26 @@ BaselineColumns baseline_columns(Dtype element) {
   return columns;
 }
 
-std::vector<Target> targets(Dtype element) {
-  if (element != Dtype::f32) return {};
-  return {{.other = better_sparse_peer, .geomean = 1.5, .share = 0.9}};
+/// Of an attention mask of 12288 positions, or of the problem list.
+std::vector<Target> targets(const ComparisonOptions& options) {
+  if (options.element != Dtype::f32) return {};
+  if (!options.synthetic) return {{.of = "all problems", .other = better_sparse_peer, .floor = 2, .stretch = 3, .each = true}};
+  const auto attention = [](double sparsity, double floor_us, double stretch_us) {
+    return Target{.of = fmt::format("attention, {:.0f} %", 100 * sparsity),
+                  .measure = Measure::time_us,
+                  .where = {.least_n = 64, .most_n = 64, .least_sparsity = sparsity, .most_sparsity = sparsity},
+                  .floor = floor_us,
+                  .stretch = stretch_us};
+  };
+  return {attention(0.9, 116, 105), attention(0.95, 103, 92), attention(0.98, 93, 80)};
 }
 
-Entry make_entry(const OperationBench& bench, const ComparisonOptions& options, const Problem& listed) {
-  auto planning = plan_entry<tune::SddmmCase>(bench.context(), bench.device(), options, listed, Sddmm{.n = listed.n, .element = options.element});
+Entry make_entry(const OperationBench& bench, const ComparisonOptions& options, const Problem& listed, Matrices& matrices) {
+  auto planning = plan_entry<tune::SddmmCase>(bench.context(), bench.device(), options, matrices, Sddmm{.n = listed.n, .element = options.element});
   const SddmmArguments& call = planning.call();
-  planning.entry.peers = prepare_peers(
-      bench.peers(),
-      SddmmOperands{
-          .mask = planning.peer_matrix(), .n = listed.n, .element = options.element, .lhs = call.lhs, .rhs = call.rhs, .output = call.output});
+  add_peers(planning.entry, bench.peers(),
+            SddmmOperands{
+                .mask = matrices.for_peers(), .n = listed.n, .element = options.element, .lhs = call.lhs, .rhs = call.rhs, .output = call.output});
   return std::move(planning.entry);
 }
 
@@ -46,7 +55,7 @@ int main(int argc, char** argv) {
       "bench_sddmm");
   add_options(app, options);
   return run_program(app, argc, argv, options, [&] {
-    OperationBench bench({.name = "sddmm", .baseline_columns = baseline_columns(options.element), .targets = targets(options.element)}, options);
-    return bench.run([&](const Problem& listed) { return make_entry(bench, options, listed); }) == 0 ? 0 : 1;
+    OperationBench bench({.name = "sddmm", .baseline_columns = baseline_columns(options.element), .targets = targets(options)}, options);
+    return bench.run([&](const Problem& listed, Matrices& matrices) { return make_entry(bench, options, listed, matrices); }) == 0 ? 0 : 1;
   });
 }

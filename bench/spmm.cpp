@@ -1,24 +1,31 @@
 // SpMM over a list of matrices: ours beside cuSPARSE and cuBLAS in one process, and against times that others reached elsewhere.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
+#include "base/text.hpp"
 #include "bench/harness/operation_bench.hpp"
+#include "bench/harness/spmm_sets.hpp"
+#include "bench/harness/spmm_way.hpp"
+#include "bench/peers/rotation.hpp"
 #include "cli/enum_option.hpp"
-#include "plan/packed.hpp"
-#include "tune/samples.hpp"
-#include "tune/spmm_case.hpp"
+#include "plan/plan_state.hpp"
 
 namespace vostok::bench {
 namespace {
 
 struct SpmmOptions : ComparisonOptions {
+  std::string set = spmm_sets().front().name;
+  bool list = false;
   bool transposed = false;
-  bool power_law = false;
-  ValueLifetime value_lifetime = ValueLifetime::per_call;
+  Math math = Math::accurate;
+  ValueLifetime value_lifetime = ValueLifetime::persistent;
+  Policy policy = Policy::warm;
+  std::int64_t cold_bytes = 0;  ///< 0: as much as this device's cache needs
 };
 
 BaselineColumns baseline_columns(const SpmmOptions& options) {
   BaselineColumns columns{.rows = "m", .cols = "k", .n = "n", .times = {}};
-  if (options.transposed) return columns;
+  if (options.transposed || options.policy == Policy::cold) return columns;
   if (options.element == Dtype::f32)
     columns.times = {
         {"sputnik_f32_us", "sputnik"}, {"cusparse_f32_us", "cusparse"}, {"cublas_sgemm_us", "cublas_sgemm"}, {"cublas_tf32_us", "cublas_tf32"}};
@@ -27,44 +34,74 @@ BaselineColumns baseline_columns(const SpmmOptions& options) {
   return columns;
 }
 
-std::vector<Target> targets(const SpmmOptions& options) {
+std::vector<Target> targets(const SpmmOptions& options, const SpmmSet& set) {
   if (options.transposed) return {};
-  if (options.power_law) return {{.other = better_sparse_peer, .geomean = 1.2}};
-  switch (options.element) {
-    case Dtype::f32: return {{.other = better_sparse_peer, .geomean = 1.15, .share = 0.9}};
-    case Dtype::f16: return {{.other = better_sparse_peer, .geomean = 1.3}};
-    default: return {};
-  }
+  return set.targets({.element = options.element, .math = options.math});
 }
 
-/// Packs the case's values once, notes what that takes, and has every execute read them.
-void pack_once(device::Device& device, Planning<Spmm>& planning, const Spmm& problem) {
-  tune::Case& operands = *planning.entry.operands;
-  const void* const values = operands.values();
-  const PackedValues packed = planning.plan.pack(nullptr, values);
-  const plan::PackSource source{.values = values, .element = problem.element, .stride = planning.topology.nonzeros()};
-  const tune::TimedLaunches timed = tune::record_timed(device, [&](Stream stream) { plan::queue_packing(*packed.state(), source, stream); });
-  constexpr int samples = 9;
-  std::vector<double> samples_us;
-  for (int i = 0; i < samples; ++i) samples_us.push_back(timed.sample_us());
-  planning.entry.packing = {{"format", packed.format()}, {"bytes", packed.bytes()}, {"us", tune::summarise(samples_us).median_us}};
-  operands.set_packed(packed);
-  planning.entry.execute = [packed, execute = planning.entry.execute](Stream stream) { execute(stream); };
+Entry make_entry(const OperationBench& bench, const SpmmOptions& options, std::int64_t rotated_bytes, const Problem& listed, Matrices& matrices) {
+  const Spmm problem{.n = listed.n,
+                     .element = options.element,
+                     .sparse_transposed = options.transposed,
+                     .math = options.math,
+                     .value_lifetime = options.value_lifetime};
+  auto planning = plan_problem<tune::SpmmCase>(bench.context(), bench.device(), options, matrices, problem);
+  Entry& entry = planning.entry;
+  if (entry.plan.state()->choices.empty()) return std::move(entry);
+  const auto operands = std::static_pointer_cast<tune::SpmmCase>(entry.operands);
+  SpmmWay way = make_way(bench.device(), planning.plan, matrices, operands, rotated_bytes);
+  entry.period = static_cast<int>(way.calls.size());
+  entry.execute = in_turn(std::move(way.calls));
+  entry.packing = way.packing;
+  entry.weights = way.weights;
+  entry.weights["dense_bytes"] = entry.statistics.rows * entry.statistics.cols * size_of(options.element);
+  planning.add_heuristic([&] { return make_way(bench.device(), planning.heuristic, matrices, operands, rotated_bytes).calls; });
+  const SpmmArguments& call = operands->call();
+  add_peers(entry, bench.peers(),
+            SpmmOperands{.matrix = matrices.for_peers(),
+                         .n = listed.n,
+                         .element = options.element,
+                         .transposed = options.transposed,
+                         .values = call.values,
+                         .dense = call.dense,
+                         .output = call.output,
+                         .rotated_bytes = rotated_bytes});
+  return std::move(entry);
 }
 
-Entry make_entry(const OperationBench& bench, const SpmmOptions& options, const Problem& listed) {
-  const Spmm problem{.n = listed.n, .element = options.element, .sparse_transposed = options.transposed, .value_lifetime = options.value_lifetime};
-  auto planning = plan_entry<tune::SpmmCase>(bench.context(), bench.device(), options, listed, problem);
-  const SpmmArguments& call = planning.call();
-  planning.entry.peers = prepare_peers(bench.peers(), SpmmOperands{.matrix = planning.peer_matrix(),
-                                                                   .n = listed.n,
-                                                                   .element = options.element,
-                                                                   .transposed = options.transposed,
-                                                                   .values = call.values,
-                                                                   .dense = call.dense,
-                                                                   .output = call.output});
-  if (problem.value_lifetime == ValueLifetime::persistent) pack_once(bench.device(), planning, problem);
-  return std::move(planning.entry);
+/// What the set says, where the command line says nothing.
+void complete(SpmmOptions& options, const CLI::App& app, const SpmmSet& set) {
+  if (app.count("--dtype") == 0) options.element = set.element;
+  if (app.count("--value-lifetime") == 0) options.value_lifetime = set.value_lifetime;
+  if (app.count("--policy") == 0) options.policy = set.policy;
+  if (app.count("--peers") == 0) options.peers = set.peers;
+}
+
+void list(const SpmmOptions& options, const SpmmSet& chosen) {
+  for (const SpmmSet& set : spmm_sets())
+    std::fputs(fmt::format("{}{:<12}{} ({}, {}, {})\n", set.name == chosen.name ? "* " : "  ", set.name, set.what, name(set.element),
+                           name(set.value_lifetime), name(set.policy))
+                   .c_str(),
+               stdout);
+  const std::vector<Problem> problems = chosen.problems.empty() ? read_problems(options) : select(chosen.problems, options.selection, chosen.name);
+  for (const Problem& problem : problems) std::fputs((label(problem) + "\n").c_str(), stdout);
+}
+
+std::size_t run(const SpmmOptions& options, const SpmmSet& set) {
+  OperationFacts facts{.name = "spmm",
+                       .baseline_columns = baseline_columns(options),
+                       .targets = targets(options, set),
+                       .problem = {{"set", set.name},
+                                   {"sparse_transposed", options.transposed},
+                                   {"math", name(options.math)},
+                                   {"value_lifetime", name(options.value_lifetime)},
+                                   {"policy", name(options.policy)}},
+                       .made = set.problems};
+  OperationBench bench(std::move(facts), options);
+  const std::int64_t enough_bytes = options.cold_bytes > 0 ? options.cold_bytes : cold_bytes(bench.context().device());
+  const std::int64_t rotated_bytes = options.policy == Policy::cold ? enough_bytes : 0;
+  bench.note("rotated_bytes", rotated_bytes);
+  return bench.run([&](const Problem& listed, Matrices& matrices) { return make_entry(bench, options, rotated_bytes, listed, matrices); });
 }
 
 }  // namespace
@@ -75,17 +112,20 @@ int main(int argc, char** argv) {
   SpmmOptions options;
   CLI::App app("SpMM over a list of matrices, beside cuSPARSE and cuBLAS. The exit status is 0 when every problem was verified.", "bench_spmm");
   add_options(app, options);
-  app.add_flag("--power-law", options.power_law, "Take made graphs of a million nonzeros instead of a list");
+  app.add_option("--set", options.set, "Problems, and what they are to reach; --list shows the sets")->capture_default_str();
+  app.add_flag("--list", options.list, "Print the sets and the problems of the chosen one");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; the baselines have no times of it");
+  vostok::cli::add_enum_option(app, "--math", options.math, "strict, accurate or tf32");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
                                "per_call, or persistent: values are packed once, outside the timing");
+  vostok::cli::add_enum_option(app, "--policy", options.policy,
+                               "warm, or cold: weights rotate through copies that no cache holds, ours and the peers'");
+  app.add_option("--cold-bytes", options.cold_bytes, "What those copies take together (default: over 220 MB and three times the cache)")
+      ->check(CLI::NonNegativeNumber);
   return run_program(app, argc, argv, options, [&] {
-    OperationBench bench({.name = "spmm",
-                          .baseline_columns = baseline_columns(options),
-                          .targets = targets(options),
-                          .problem = {{"sparse_transposed", options.transposed}, {"value_lifetime", name(options.value_lifetime)}},
-                          .made = options.power_law ? power_law_problems() : std::vector<Problem>()},
-                         options);
-    return bench.run([&](const Problem& listed) { return make_entry(bench, options, listed); }) == 0 ? 0 : 1;
+    const SpmmSet& set = find_spmm_set(options.set);
+    complete(options, app, set);
+    if (options.list) return list(options, set), 0;
+    return run(options, set) == 0 ? 0 : 1;
   });
 }

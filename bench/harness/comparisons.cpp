@@ -21,14 +21,6 @@ void Comparisons::add(const std::string& other, const std::string& group, const 
   if (group != everything) position->groups[group].push_back(pair);
 }
 
-Comparison Comparisons::with(const std::string& other, double least_us) const {
-  std::vector<TimePair> pairs;
-  for (const Other& known : others_)
-    if (known.name == other) pairs = known.groups.at(everything);
-  std::erase_if(pairs, [&](const TimePair& pair) { return pair.other_us < least_us; });
-  return compare(std::move(pairs));
-}
-
 Json Comparisons::to_json() const {
   Json result = Json::object();
   for (const Other& other : others_) {

@@ -16,9 +16,6 @@ class Comparisons {
   /// One problem against one other; it counts in its group and in "all".
   void add(const std::string& other, const std::string& group, const TimePair& pair);
 
-  /// Over all groups, where that other takes `least_us` and more; of no problems where it is not known.
-  Comparison with(const std::string& other, double least_us = 0) const;
-
   /// {other: {group: {problems, geomean, at_least_as_fast, with_allowance, within_noise}, worst: [...]}}
   Json to_json() const;
   /// Markdown: a line per other and group, then each other's worst problems. Empty where nothing was compared.

@@ -5,18 +5,22 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <vostok/context.hpp>
 
 #include "bench/harness/json.hpp"
+#include "bench/harness/matrices.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/peers/peer.hpp"
-#include "plan/topology_state.hpp"
 #include "tune/case.hpp"
 
 namespace vostok::bench {
+
+/// The run of what is chosen without measuring: beside ours, not against it.
+inline constexpr const char* heuristic_choice = "heuristic";
 
 struct Entry {
   TopologyStatistics statistics;
@@ -25,63 +29,80 @@ struct Entry {
   std::int64_t kernels_compiled = 0;
   std::shared_ptr<tune::Case> operands = {};
   std::function<void(Stream)> execute = {};
+  int period = 1;  ///< calls until `execute` reads the same memory again
   std::vector<PeerRun> peers = {};
+  std::optional<AnyPlan> heuristic = {};         ///< what is chosen without measuring, where that was asked
   std::map<std::string, double> bounds_us = {};  ///< times that nothing can be below, by name
   Json packing = nullptr;                        ///< where values are packed once: format, bytes, us
+  Json weights = nullptr;                        ///< bytes of the sparse matrix as the kernels read it, and how many copies rotate
+
+  /// Whether measuring changed nothing.
+  bool heuristic_is_ours() const { return heuristic && heuristic->family() == plan.family() && heuristic->config() == plan.config(); }
 };
 
 /// What an entry was made of; the peers' operands point into it.
 template <class Planned>
 struct Planning {
-  std::shared_ptr<const sparse::Csr> matrix;
-  Topology topology;
   Plan<Planned> plan;
+  Plan<Planned> heuristic;  ///< empty: not asked
   Entry entry;
 
   /// The operation's arguments with the entry's operands.
   const typename Planned::Arguments& call() const { return *static_cast<const typename Planned::Arguments*>(entry.operands->arguments()); }
 
-  PeerMatrix peer_matrix() const {
-    const ops::TopologyPointers pointers = topology.state()->pointers({});
-    return {.host = matrix.get(),
-            .row_offsets = static_cast<const std::int32_t*>(pointers.row_offsets),
-            .column_indices = static_cast<const std::int32_t*>(pointers.column_indices)};
+  /// Runs a plan on those operands with a workspace of its own.
+  std::function<void(Stream)> runner(const Plan<Planned>& planned) const {
+    return [planned, operands = entry.operands, workspace = planned.make_workspace()](Stream stream) {
+      typename Planned::Arguments call = *static_cast<const typename Planned::Arguments*>(operands->arguments());
+      call.workspace = workspace;
+      planned.execute(stream, call);
+    };
+  }
+
+  /// Adds the heuristic's choice to what is measured, where it is another.
+  void add_heuristic(const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
+    if (heuristic && !entry.heuristic_is_ours()) entry.peers.push_back(prepare_turns(heuristic_choice, heuristic.family(), prepare));
   }
 };
 
-/// Plans the problem for the listed matrix and makes operands for it: CaseType{device, problem, matrix, seed}.
+/// Plans the problem for the matrix taken last and makes operands for it: CaseType{device, problem, matrix, seed}. Nothing to run yet.
 template <class CaseType, class Planned>
-Planning<Planned> plan_entry(const Context& context, device::Device& device, const ListOptions& options, const Problem& listed,
-                             const Planned& problem) {
-  auto matrix = std::make_shared<const sparse::Csr>(load_matrix(options.data, listed, options.seed));
-  const Topology topology = context.topology(matrix->view());
+Planning<Planned> plan_problem(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices,
+                               const Planned& problem) {
+  const Topology topology = matrices.topology();
   const std::int64_t compiled_before = context.counters().kernels_compiled;
   const auto start = std::chrono::steady_clock::now();
   const Plan<Planned> plan =
       context.plan(problem, topology, {.effort = options.effort, .budget_seconds = options.budget_seconds, .seed = options.seed});
   const double plan_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-
-  auto operands = std::make_shared<CaseType>(device, problem, *matrix, options.seed);
-  const Workspace workspace = plan.make_workspace();
-  operands->set_workspace(workspace);
+  const std::int64_t kernels_compiled = context.counters().kernels_compiled - compiled_before;
+  Plan<Planned> heuristic;
+  if (options.effort != Effort::heuristic) heuristic = context.plan(problem, topology, {.effort = Effort::heuristic, .seed = options.seed});
   Entry entry{.statistics = topology.statistics(),
               .plan = plan,
               .plan_ms = plan_ms,
-              .kernels_compiled = context.counters().kernels_compiled - compiled_before,
-              .operands = operands,
-              .execute = [plan, operands, workspace](Stream stream) { plan.execute(stream, operands->call()); }};
-  return {.matrix = std::move(matrix), .topology = topology, .plan = plan, .entry = std::move(entry)};
+              .kernels_compiled = kernels_compiled,
+              .operands = std::make_shared<CaseType>(device, problem, *matrices.host(), options.seed)};
+  if (heuristic) entry.heuristic = heuristic;
+  return {.plan = plan, .heuristic = heuristic, .entry = std::move(entry)};
+}
+
+/// The same, ready to run.
+template <class CaseType, class Planned>
+Planning<Planned> plan_entry(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices, const Planned& problem) {
+  Planning<Planned> planning = plan_problem<CaseType>(context, device, options, matrices, problem);
+  planning.entry.execute = planning.runner(planning.plan);
+  planning.add_heuristic([&] { return std::vector{planning.runner(planning.heuristic)}; });
+  return planning;
 }
 
 /// Every way of every peer that is here.
 template <class Operands>
-std::vector<PeerRun> prepare_peers(const std::vector<PeerFinding>& peers, const Operands& operands) {
-  std::vector<PeerRun> runs;
+void add_peers(Entry& entry, const std::vector<PeerFinding>& peers, const Operands& operands) {
   for (const PeerFinding& finding : peers) {
     if (!finding.peer) continue;
-    for (PeerRun& run : finding.peer->prepare(operands)) runs.push_back(std::move(run));
+    for (PeerRun& run : finding.peer->prepare(operands)) entry.peers.push_back(std::move(run));
   }
-  return runs;
 }
 
 }  // namespace vostok::bench

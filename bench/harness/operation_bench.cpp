@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "bench/harness/progress.hpp"
+#include "bench/harness/regret.hpp"
 #include "context_state.hpp"
 #include "plan/plan_state.hpp"
 
@@ -40,12 +41,16 @@ OperationBench::OperationBench(OperationFacts facts, const ComparisonOptions& op
       context_(open_context(options)),
       current_(options.device, context_.device().gpu),
       device_(context_.state()->session->device()),
-      record_(facts_.name, options, context_) {
+      record_(facts_.name, options, context_),
+      matrices_(context_, options.data, options.seed) {
   Json problem = {{"element", name(options.element)}};
   problem.update(facts_.problem);
   record_.set("problem", std::move(problem));
   print_device(context_.device());
   if (!options.no_peers) peers_ = find_peers(device_);
+  std::erase_if(peers_, [&](const PeerFinding& finding) {
+    return !options.peers.empty() && std::find(options.peers.begin(), options.peers.end(), finding.name) == options.peers.end();
+  });
   note_peers();
 }
 
@@ -74,7 +79,8 @@ std::size_t OperationBench::run(const MakeEntry& make_entry) {
     progress.start(label(problem));
     run_guarded(problem, make_entry);
     record_.set("summary", comparisons_.to_json());
-    record_.set("targets", targets_json(facts_.targets, comparisons_));
+    record_.set("targets", targets_json(facts_.targets, outcomes_));
+    record_.set("regret", regret_json(outcomes_));
     record_.set("drift", drift_json());
     record_.write(++done == problems_.size());
   }
@@ -93,26 +99,30 @@ void OperationBench::run_guarded(const Problem& problem, const MakeEntry& make_e
 }
 
 void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry) {
-  const Entry entry = make_entry(problem);
+  matrices_.take(problem);
+  const Entry entry = make_entry(problem, matrices_);
   if (entry.plan.state()->choices.empty()) {
     record_.add_row({{"file", problem.file}, {"n", problem.n}, {"skipped", "there is nothing to compute"}});
     print(fmt::format("{}: there is nothing to compute\n", label(problem)));
     return;
   }
-  std::vector<PeerRun> runs = {{.variant = entry.plan.family(), .enqueue = entry.execute}};
+  std::vector<PeerRun> runs = {{.variant = entry.plan.family(), .enqueue = entry.execute, .period = entry.period}};
   runs.insert(runs.end(), entry.peers.begin(), entry.peers.end());
   const std::vector<Measured> measured = hold_contest(device_, *entry.operands, runs, options_.rounds);
   const Baseline baseline = baselines_.find(problem, entry.statistics.rows, entry.statistics.cols);
   const std::vector<Rival> rivals = find_rivals(measured, baseline);
-  if (measured.front().counts()) compare(problem, measured.front(), rivals, baseline);
+  if (measured.front().counts()) compare(problem, entry, measured.front(), rivals, baseline);
   else ++failures_;
   add_row(problem, entry, measured, baseline);
   print_row(problem, entry, measured.front(), rivals);
 }
 
-void OperationBench::compare(const Problem& problem, const Measured& ours, const std::vector<Rival>& rivals, const Baseline& baseline) {
+void OperationBench::compare(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals,
+                             const Baseline& baseline) {
+  note_outcome(problem, entry, ours, rivals);
   const Timing& timing = *ours.timed.timing;
   for (const Rival& rival : rivals) {
+    if (rival.name == heuristic_choice) continue;  // not against ours
     comparisons_.add(rival.name, group(problem),
                      {.label = label(problem),
                       .ours_us = timing.median_us,
@@ -124,22 +134,41 @@ void OperationBench::compare(const Problem& problem, const Measured& ours, const
   }
 }
 
-void OperationBench::add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline) {
-  const TopologyStatistics& statistics = entry.statistics;
+void OperationBench::note_outcome(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) {
+  Outcome outcome{.label = label(problem),
+                  .n = problem.n,
+                  .sparsity = entry.statistics.sparsity(),
+                  .row_variation = entry.statistics.row_variation,
+                  .family = entry.plan.family(),
+                  .ours_us = ours.timed.timing->median_us,
+                  .rivals = rivals};
+  if (entry.packing.is_object() && entry.packing["us"] > 0) outcome.packing_us = entry.packing["us"].get<double>();
+  outcome.heuristic_us = entry.heuristic_is_ours() ? outcome.ours_us : outcome.rival_us(heuristic_choice);
+  outcomes_.push_back(std::move(outcome));
+}
+
+Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
   const Explanation explanation = entry.plan.explain();
-  Json ours = measured_json(measured.front());
-  ours["family"] = explanation.family;
-  ours["config"] = explanation.config;
-  ours["provenance"] = name(explanation.provenance);
-  ours["note"] = explanation.note;
-  ours["speedup_over_default"] = number(explanation.speedup_over_default);
-  ours["gflops"] = measured.front().counts() ? number(entry.operands->flops() / measured.front().timed.timing->median_us / 1000) : Json(nullptr);
-  ours["plan_ms"] = number(entry.plan_ms);
-  ours["kernels_compiled"] = entry.kernels_compiled;
-  if (!entry.packing.is_null()) ours["packing"] = entry.packing;
+  Json json = measured_json(ours);
+  json["family"] = explanation.family;
+  json["config"] = explanation.config;
+  json["provenance"] = name(explanation.provenance);
+  json["note"] = explanation.note;
+  json["speedup_over_default"] = number(explanation.speedup_over_default);
+  json["gflops"] = ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
+  json["plan_ms"] = number(entry.plan_ms);
+  json["kernels_compiled"] = entry.kernels_compiled;
+  if (!entry.packing.is_null()) json["packing"] = entry.packing;
+  if (!entry.weights.is_null()) json["weights"] = entry.weights;
+  if (entry.heuristic)
+    json["heuristic"] = {{"family", entry.heuristic->family()}, {"config", entry.heuristic->config()}, {"is_ours", entry.heuristic_is_ours()}};
   for (const plan::Choice& choice : entry.plan.state()->choices)
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
+  return json;
+}
 
+void OperationBench::add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline) {
+  const TopologyStatistics& statistics = entry.statistics;
   Json peers = Json::array();
   for (std::size_t i = 1; i < measured.size(); ++i) {
     Json peer = {{"name", measured[i].peer}, {"variant", measured[i].variant}};
@@ -155,7 +184,7 @@ void OperationBench::add_row(const Problem& problem, const Entry& entry, const s
                    {"row_variation", number(statistics.row_variation)},
                    {"longest_row", statistics.longest_row},
                    {"clocks", clocks_json(device_.clocks())},
-                   {"ours", std::move(ours)},
+                   {"ours", ours_json(entry, measured.front())},
                    {"peers", std::move(peers)},
                    {"baseline", baseline},
                    {"bounds_us", bounds_json(entry)}});
@@ -188,7 +217,8 @@ void OperationBench::summarise(std::size_t not_reached) const {
   print(comparisons_.table());
   for (const auto& [peer, ratios] : drift_)
     print(fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer, geometric_mean(ratios), ratios.size()));
-  print(targets_text(facts_.targets, comparisons_));
+  print(regret_text(outcomes_));
+  print(targets_text(facts_.targets, outcomes_));
   if (not_reached > 0) print(fmt::format("\n{} problems were not reached before the deadline\n", not_reached));
   if (failures_ > 0) print(fmt::format("\n{} problems failed or were wrong\n", failures_));
 }

@@ -10,7 +10,9 @@
 #include "bench/harness/comparisons.hpp"
 #include "bench/harness/current_context.hpp"
 #include "bench/harness/entry.hpp"
+#include "bench/harness/matrices.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/outcome.hpp"
 #include "bench/harness/rivals.hpp"
 #include "bench/harness/run_record.hpp"
 #include "bench/harness/targets.hpp"
@@ -29,12 +31,15 @@ struct OperationFacts {
 
 class OperationBench {
  public:
-  using MakeEntry = std::function<Entry(const Problem&)>;
+  /// The problem's matrix is taken already.
+  using MakeEntry = std::function<Entry(const Problem&, Matrices&)>;
 
   OperationBench(OperationFacts facts, const ComparisonOptions& options);
 
   /// Plans and compares every problem. The number of those that failed, were wrong or were not reached.
   std::size_t run(const MakeEntry& make_entry);
+  /// A fact of the whole run, for its record.
+  void note(const std::string& field, Json value) { record_.set(field, std::move(value)); }
 
   const Context& context() const { return context_; }
   device::Device& device() const { return device_; }
@@ -45,7 +50,9 @@ class OperationBench {
   std::vector<Problem> list_problems() const;
   void run_guarded(const Problem& problem, const MakeEntry& make_entry);
   void run_one(const Problem& problem, const MakeEntry& make_entry);
-  void compare(const Problem& problem, const Measured& ours, const std::vector<Rival>& rivals, const Baseline& baseline);
+  void compare(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals, const Baseline& baseline);
+  void note_outcome(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals);
+  Json ours_json(const Entry& entry, const Measured& ours);
   void add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline);
   void print_row(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) const;
   void summarise(std::size_t not_reached) const;
@@ -60,7 +67,9 @@ class OperationBench {
   device::Device& device_;
   RunRecord record_;
   std::vector<PeerFinding> peers_;
+  Matrices matrices_;
   Comparisons comparisons_;
+  std::vector<Outcome> outcomes_;
   std::map<std::string, std::vector<double>> drift_;  ///< by peer: here over baseline
   std::size_t failures_ = 0;
 };

@@ -35,7 +35,8 @@ void add_options(CLI::App& app, ComparisonOptions& options) {
   cli::add_enum_option(app, "--dtype", options.element, "Element type of every operand: f32, f16 or bf16");
   CLI::Option* baselines = app.add_option("--baselines", options.baselines, "CSV of times reached elsewhere, e.g. one of ../shared/baselines");
   app.add_flag("--synthetic", options.synthetic, "Take the generated problems of --baselines instead of a list")->needs(baselines);
-  app.add_flag("--no-peers", options.no_peers, "Leave the peers that run beside ours out");
+  CLI::Option* none = app.add_flag("--no-peers", options.no_peers, "Leave the peers that run beside ours out");
+  app.add_option("--peers", options.peers, "Only these: cusparse, cublas")->delimiter(',')->excludes(none);
 }
 
 std::vector<Problem> read_problems(const ListOptions& options) {

@@ -45,6 +45,7 @@ struct ComparisonOptions : ListOptions {
   std::filesystem::path baselines = {};
   bool synthetic = false;  ///< the generated problems of the baselines, not the list's
   bool no_peers = false;
+  std::vector<std::string> peers = {};  ///< their names; empty: all
 };
 
 void add_options(CLI::App& app, RunOptions& options);

@@ -16,7 +16,7 @@ namespace vostok::bench {
 
 namespace {
 
-constexpr int schema_revision = 2;
+constexpr int schema_revision = 3;
 
 device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 
