@@ -14,6 +14,7 @@
 #include <abi/chunk_start.h>
 #include <abi/packed_runs.h>
 #include <abi/packed_strips.h>
+#include <abi/sparse_strips.h>
 #include <abi/strip.h>
 #include <abi/tile_lists.h>
 
@@ -62,10 +63,11 @@ struct TopologyNeeds {
   int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
   int run_gap_bits = 0;        ///< the same of packed runs with gaps of 4 or 8 bits; 0: none
+  bool sparse_strips = false;  ///< the same of sparse strips
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 
   /// Whether this is the structure of a packed form, which stays where the CSR arrays are released.
-  bool packed() const { return packed_strips || run_gap_bits > 0; }
+  bool packed() const { return packed_strips || run_gap_bits > 0 || sparse_strips; }
 };
 
 /// Device pointers that kernels read; null where not needed.
@@ -81,6 +83,7 @@ struct TopologyPointers {
   const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)
   PackedStructure packed = {};                 ///< sizes of 0 where not needed
   PackedRuns runs = {};                        ///< likewise
+  SparseStructure sparse = {};                 ///< likewise
   TileLists tile_lists = {};                   ///< of the shape needed
 };
 

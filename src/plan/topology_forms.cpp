@@ -11,6 +11,8 @@
 #include "ops/topology/packed_strips.hpp"
 #include "ops/topology/panels.hpp"
 #include "ops/topology/runs_form.hpp"
+#include "ops/topology/sparse_form.hpp"
+#include "ops/topology/sparse_strips.hpp"
 #include "ops/topology/tile_lists.hpp"
 #include "sparse/chunks.hpp"
 #include "sparse/csr.hpp"
@@ -44,6 +46,7 @@ ops::CsrArrays TopologyForms::arrays() const {
 void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
   if (needs.packed_strips) return derive_packed_strips(queue, queued);
   if (needs.run_gap_bits > 0) return derive_runs(queue, needs.run_gap_bits, queued);
+  if (needs.sparse_strips) return derive_sparse_strips(queue, queued);
   derive_columns(queue, needs.index, queued);
   if (needs.row_order) derive_row_order(queue, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
@@ -203,9 +206,42 @@ void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& que
   run_tables.emplace(gap_bits, std::move(table));
 }
 
+void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) {
+  if (sparse.made) return;
+  if (const auto reason = ops::sparse_strips_declined(statistics))
+    fail(ErrorCode::unsupported, "cannot make sparse strips of a topology: {}", *reason);
+  const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
+  const auto words = [&](std::int64_t count) { return ops::QueuedMemory(queue, count * std::int64_t{sizeof(std::uint32_t)}); };
+  SparseParts parts{.groups = words(strips * packed_lanes),
+                    .headers = words(strips),
+                    .nonzero_offsets = words(strips + 1),
+                    .unit_offsets = words(strips + 1),
+                    .sources = words(statistics.nonzeros)};
+  const ops::SparseFormParts pointers{.groups = parts.groups.as<std::uint32_t>(),
+                                      .headers = parts.headers.as<std::uint32_t>(),
+                                      .nonzero_offsets = parts.nonzero_offsets.as<std::uint32_t>(),
+                                      .unit_offsets = parts.unit_offsets.as<std::uint32_t>(),
+                                      .sources = parts.sources.as<std::int32_t>()};
+  ops::make_sparse_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, pointers);
+  queued = true;
+  unsigned units = 0;
+  queue.device().copy_to_host(&units, pointers.unit_offsets + strips, sizeof(units));
+  parts.structure = {.groups = pointers.groups,
+                     .headers = pointers.headers,
+                     .nonzero_offsets = pointers.nonzero_offsets,
+                     .unit_offsets = pointers.unit_offsets,
+                     .sources = pointers.sources,
+                     .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
+                     .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
+                     .units = units};
+  parts.made = true;
+  sparse = std::move(parts);
+}
+
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
   if (needs.packed_strips) return {.packed = packed.structure};
   if (needs.run_gap_bits > 0) return {.runs = run_tables.at(needs.run_gap_bits).structure};
+  if (needs.sparse_strips) return {.sparse = sparse.structure};
   const bool widened = needs.index == IndexType::i32 && stored_index() == IndexType::u16;
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
                                  .column_indices = widened ? wide_columns.data() : column_indices.data(),
@@ -249,6 +285,8 @@ void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
   for (auto& [bits, table] : self.run_tables)
     for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.sources}) visit(*memory);
+  auto& sparse = self.sparse;
+  for (auto* memory : {&sparse.groups, &sparse.headers, &sparse.nonzero_offsets, &sparse.unit_offsets, &sparse.sources}) visit(*memory);
 }
 
 std::int64_t TopologyForms::bytes() const {

@@ -79,18 +79,30 @@ struct TopologyForms {
   };
   std::map<int, RunTable> run_tables;  ///< by the bits of gaps
 
+  struct SparseParts {
+    ops::QueuedMemory groups;
+    ops::QueuedMemory headers = {};
+    ops::QueuedMemory nonzero_offsets = {};
+    ops::QueuedMemory unit_offsets = {};
+    ops::QueuedMemory sources = {};
+    SparseStructure structure = {};
+    bool made = false;
+  };
+  SparseParts sparse;
+
   /// Whether a packed form is made that `needs` asks for, and whether there is any.
   bool has_packed(const ops::TopologyNeeds& needs) const {
-    return (needs.packed_strips && packed.made) || (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits));
+    return (needs.packed_strips && packed.made) || (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) ||
+           (needs.sparse_strips && sparse.made);
   }
-  bool has_any_packed() const { return packed.made || !run_tables.empty(); }
+  bool has_any_packed() const { return packed.made || !run_tables.empty() || sparse.made; }
 
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
 
   /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
   /// forms are made, to know their size. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of
-  /// more than 65536 columns, packed strips where a row names a column twice, tiles, panels and packed runs of rows that are not sorted).
+  /// more than 65536 columns, packed and sparse strips where a row names a column twice, tiles, panels and packed runs of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
@@ -113,6 +125,7 @@ struct TopologyForms {
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, bool& queued);
   void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
+  void derive_sparse_strips(const ops::Queue& queue, bool& queued);
 };
 
 }  // namespace vostok::plan

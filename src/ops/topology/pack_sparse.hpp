@@ -7,7 +7,7 @@
 #include <abi/pack_sparse.h>
 
 #include "ops/launch.hpp"
-#include "ops/topology/pack_strips.hpp"
+#include "ops/topology/packed_format.hpp"
 #include "ops/topology/sparse_strips.hpp"
 
 namespace vostok::ops {

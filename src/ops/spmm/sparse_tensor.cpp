@@ -1,0 +1,141 @@
+#include "ops/spmm/sparse_tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/grid.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/line_alignment.hpp"
+
+namespace vostok::ops::sparse_tensor {
+
+static_assert(codegen::lists_every_field<SparseTensorTraits>(), "fields(SparseTensorTraits) must name every member");
+
+SparseTensorTraits traits(const SpmmQuery& query, int k_split) {
+  const Spmm& problem = query.problem;
+  const Epilogue& epilogue = problem.epilogue;
+  SparseTensorTraits t = {.element = problem.element,
+                          .output = Dtype::f32,
+                          .batched = problem.batch > 1,
+                          .dense_layout = problem.dense_layout,
+                          .dense_alignment = dense_alignment(query)};
+  if (k_split > 1) return t;
+  t.output = problem.output.value_or(problem.element);
+  t.output_layout = problem.output_layout;
+  t.output_alignment = output_alignment(query);
+  t.bias = epilogue.bias;
+  t.activation = epilogue.activation;
+  t.scale = epilogue.scale;
+  t.residual = epilogue.residual;
+  t.accumulate = epilogue.accumulate;
+  return t;
+}
+
+Workspace workspace(const SpmmQuery& query, const Tile& tile, int k_split, bool stream_output) {
+  Workspace space{.product = {.tile_rows = tile.rows,
+                              .tile_columns = tile.columns,
+                              .k_split = k_split,
+                              .partial_offset_bytes = sparse_workspace_bytes(query),
+                              .stream_output = stream_output}};
+  space.bytes = space.product.partial_offset_bytes + partial_sums_bytes(query, space.product);
+  return space;
+}
+
+std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.statistics.cols); }
+
+std::int64_t slice_blocks(const SpmmQuery& query, int k_split) { return ceil_div(k_blocks(query), k_split); }
+
+device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& args) const {
+  const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
+  const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+  const std::int64_t row_tiles = ceil_div(m, product.tile_rows);
+  const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
+  args = {.strips = packed.strips(call),
+          .dense = call.dense,
+          .output = call.output,
+          .residual = call.residual,
+          .bias = static_cast<const float*>(call.bias),
+          .device_scale = call.device_scale,
+          .partial = partial_sums(product, m, call),
+          .m = m,
+          .n = call.n,
+          .k = k,
+          .dense_leading = b.leading,
+          .dense_stride = b.stride,
+          .output_leading = c.leading,
+          .output_stride = c.stride,
+          .batch = static_cast<unsigned>(batch),
+          .row_tiles = static_cast<unsigned>(row_tiles),
+          .column_tiles = static_cast<unsigned>(column_tiles),
+          .slice_blocks = static_cast<unsigned>(slice_blocks),
+          .scale = call.scale};
+  return grid_of(row_tiles * column_tiles, product.k_split * batch);
+}
+
+Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology) {
+  const Spmm& problem = query.problem;
+  return {.packed = sparse_operand(query, topology),
+          .product = product,
+          .m = query.statistics.rows,
+          .k = query.statistics.cols,
+          .batch = problem.batch,
+          .dense_layout = problem.dense_layout,
+          .output_layout = problem.output_layout,
+          .dense_leading = problem.dense_leading,
+          .dense_stride = problem.dense_stride,
+          .output_leading = problem.output_leading,
+          .output_stride = problem.output_stride,
+          .slice_blocks = slice_blocks(query, product.k_split)};
+}
+
+TopologyNeeds needs(const SpmmQuery& query) { return {.index = query.index, .transposed = query.problem.sparse_transposed, .sparse_strips = true}; }
+
+std::optional<std::string> declines(const SpmmQuery& query) {
+  const Spmm& problem = query.problem;
+  const TopologyStatistics& s = query.statistics;
+  if (s.nonzeros == 0) return "A has no nonzeros";
+  if (problem.element == Dtype::f32) return "elements of 32 bits have no sparse multiplication that is exact enough";
+  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
+  if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
+    return "row and column numbers have 32 bits";
+  return sparse_strips_declined(s);
+}
+
+bool streams_output(const SpmmQuery& query) {
+  constexpr std::int64_t usual_l2_bytes = 32 << 20;
+  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
+  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+}
+
+double expected_passes(const SpmmQuery& query, int rows) {
+  const TopologyStatistics& s = query.statistics;
+  const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
+  const double third = density * density * density * (4 * (1 - density) + density);
+  const double groups = rows * sparse_step_columns / 4.0;
+  return (1 - std::pow(1 - density, 4 * groups)) + (1 - std::pow(1 - third, groups));
+}
+
+double expected_strip_bytes(const SpmmQuery& query) {
+  return sparse_header_bytes + sparse_steps * expected_passes(query, packed_strip_rows) * sparse_pass_bytes;
+}
+
+double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
+  constexpr double next_launch_us = 1.1;  ///< of one that waits for the launch before it, or is waited for
+  const Machine machine = machine_of(query);
+  const double l2_bytes_per_us = 9e6 * machine.speed();
+  double us = 0;
+  if (packs_in_workspace(query)) {
+    const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows) * k_blocks(query));
+    const double bytes = strips * (expected_strip_bytes(query) + packed_header_bytes) + 8.0 * static_cast<double>(query.statistics.nonzeros);
+    us += next_launch_us + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
+  }
+  if (product.k_split > 1) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
+  return us;
+}
+
+}  // namespace vostok::ops::sparse_tensor

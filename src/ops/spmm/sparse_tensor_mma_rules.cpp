@@ -1,0 +1,120 @@
+// The rules of sparse_tensor_mma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
+// problem or the device knows, and they leave out what cannot be fast.
+#include <algorithm>
+#include <array>
+
+#include "base/checked.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/sparse_tensor_mma.hpp"
+
+namespace vostok::ops::sparse_tensor_mma {
+
+namespace {
+
+struct Case {
+  const SpmmQuery& query;
+  const SparseTensorMmaConfig& config;
+
+  SparseTensorTraits traits() const { return sparse_tensor::traits(query, config.k_split); }
+};
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const Case&);
+};
+
+bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+
+/// Limits of every GPU since sm_80 stand in where a query names no device.
+int most_shared_bytes(const device::Device* device) { return device != nullptr ? device->max_shared_bytes() : 99 * 1024; }
+int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
+int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
+
+/// Registers of a thread that sums and fragments take at least; addresses and counters need some more.
+int registers_needed(const SparseTensorMmaConfig& c) {
+  const int fragments = 5 * c.warp_strips + (c.warp_columns >= 16 ? 16 : 8);
+  const int strips = 3 * c.warp_strips;
+  constexpr int addresses = 44;
+  return lane_sums(c) + fragments + strips + addresses;
+}
+
+constexpr int most_registers = 240;
+
+/// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
+int line_chunks(const Case& c) {
+  return (c.query.problem.dense_layout == Layout::column_major ? packed_strip_columns : tile_columns(c.config)) * 2 / 16;
+}
+
+/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+constexpr std::array rules = {
+    Rule{"a block has a power of two of 1 to 32 warps",
+         [](const Case& c) {
+           return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) || threads(c.config) > 1024;
+         }},
+    Rule{"a tile has 1, 2, 4, 8 or 16 strips",
+         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple; }},
+    Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
+         [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
+    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
+    Rule{"strip_passes is 1 to 4",
+         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps * sparse_most_passes; }},
+    Rule{"raster_rows, k_split and min_blocks are 1 or more",
+         [](const Case& c) {
+           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
+                  c.config.min_blocks < 1 || c.config.min_blocks > 32;
+         }},
+    Rule{"a line of B has more chunks than a block has threads", [](const Case& c) { return line_chunks(c) > threads(c.config); }},
+    Rule{"k has fewer blocks of 64 than k_split has slices",
+         [](const Case& c) {
+           return c.config.k_split > 1 &&
+                  (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >= sparse_tensor::k_blocks(c.query);
+         }},
+    Rule{"the grid's x holds fewer tiles than there are",
+         [](const Case& c) {
+           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
+                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, tile_columns(c.config)));
+         }},
+    Rule{"the grid's y and z hold fewer slices than the batch has",
+         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    Rule{"the stages do not fit the device's shared memory",
+         [](const Case& c) { return shared_bytes(c.traits(), c.config) > most_shared_bytes(c.query.device); }},
+    Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
+    Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
+         [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
+    Rule{"a multiprocessor's registers are fewer than one block has",
+         [](const Case& c) { return threads(c.config) * registers_needed(c.config) > 64 * 1024; }},
+    Rule{"half of the tile's columns or more would lie past the last one",
+         [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
+    Rule{"half of the tile's strips, of more than two, would lie past the last row",
+         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+    Rule{"the sums of slices would take more than 512 MiB",
+         [](const Case& c) {
+           return c.config.k_split > 1 && partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
+         }},
+};
+
+}  // namespace
+
+int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
+  constexpr int reserved_bytes = 1024;  // of shared memory, for each block
+  constexpr int registers = 64 * 1024;
+  constexpr int register_step = 8;
+  const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(config), most_registers), register_step));
+  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(sparse_tensor::traits(query, config.k_split), config) + reserved_bytes),
+                   threads_of_multiprocessor(query.device) / threads(config), registers / (threads(config) * thread_registers)});
+}
+
+std::optional<std::string> declines(const SpmmQuery& query) {
+  if (auto reason = sparse_tensor::declines(query)) return reason;
+  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
+  const Case c{query, config};
+  for (const Rule& rule : rules)
+    if (rule.breaks(c)) return rule.reason;
+  return std::nullopt;
+}
+
+}  // namespace vostok::ops::sparse_tensor_mma
