@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/emulator/fiber.hpp"
+#include "device/emulator/sanitizer.hpp"
 #include "device/emulator/shim/runtime.h"
 
 namespace vostok::device::emulator {
@@ -14,7 +15,10 @@ class Block;
 /// Copies that were asked for and have not landed (cp.async), oldest first.
 class PendingCopies {
  public:
-  void add(const vostok_emulator::AsyncCopy& copy) { copies_.push_back({copy, group_}); }
+  void add(const vostok_emulator::AsyncCopy& copy) {
+    const sanitizer::Unseen own_memory;  // it grows, and the block before left it
+    copies_.push_back({copy, group_});
+  }
   void commit() { ++group_; }
   /// The oldest copy of a committed group that is not among the newest `pending_groups`.
   bool take(int pending_groups, vostok_emulator::AsyncCopy* copy) {

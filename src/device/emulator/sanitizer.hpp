@@ -18,6 +18,10 @@
 #endif
 #if defined(VOSTOK_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
+extern "C" {
+void __tsan_ignore_thread_begin();
+void __tsan_ignore_thread_end();
+}
 #endif
 
 namespace vostok::device::emulator::sanitizer {
@@ -47,6 +51,8 @@ inline void* current_fiber() { return __tsan_get_current_fiber(); }
 inline void switch_to(void* fiber) { __tsan_switch_to_fiber(fiber, __tsan_switch_to_fiber_no_sync); }
 inline void publish(void* token) { __tsan_release(token); }
 inline void observe(void* token) { __tsan_acquire(token); }
+inline void begin_unseen() { __tsan_ignore_thread_begin(); }
+inline void end_unseen() { __tsan_ignore_thread_end(); }
 #else
 inline constexpr bool thread = false;
 inline void* create_fiber() { return nullptr; }
@@ -55,6 +61,19 @@ inline void* current_fiber() { return nullptr; }
 inline void switch_to(void*) {}
 inline void publish(void*) {}
 inline void observe(void*) {}
+inline void begin_unseen() {}
+inline void end_unseen() {}
 #endif
+
+/// While one lives, ThreadSanitizer does not see what this CUDA thread does. For the emulator's own memory: a worker runs one block after
+/// another in the same memory, and its CUDA threads never at once, but between those of two blocks ThreadSanitizer knows no order. It sees
+/// memory that is allocated, moved and freed even by code that is built without it.
+class Unseen {
+ public:
+  Unseen() { begin_unseen(); }
+  ~Unseen() { end_unseen(); }
+  Unseen(const Unseen&) = delete;
+  Unseen& operator=(const Unseen&) = delete;
+};
 
 }  // namespace vostok::device::emulator::sanitizer

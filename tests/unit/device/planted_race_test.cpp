@@ -30,7 +30,7 @@ std::string log_of(const Race& race, bool planted, Order order) {
                          "__global__ void kernel(const __grid_constant__ Args args) {\n"
                          "  int i = threadIdx.x; int* values = vostok::dynamic_shared<Shared>().values;\n" +
                          race.before + (planted ? "" : race.missing) + race.after + "}\n",
-                 .templates = {"parts/shared.h"},
+                 .templates = {"parts/shared_address.h", "parts/async_copy.h", "parts/shared.h"},
                  .shared_bytes = 256},
                 {.order = order});
     std::vector<int> memory(64, 0);
@@ -64,6 +64,12 @@ const std::vector<Race>& races() {
        .after = "i == 0) args.memory[0] = 1;\n",
        .blocks = 16,
        .threads = 1},
+      {.name = "a barrier is missing after copies, of which each block makes another number",
+       .before = "for (unsigned copy = 0; copy <= 4 * blockIdx.x; ++copy) vostok::copy_async<4>(values + i, args.memory + i);\n"
+                 "vostok::commit_async();\nvostok::wait_async<0>();\n",
+       .missing = "__syncthreads();\n",
+       .after = "args.out[64 * blockIdx.x + i] = values[63 - i];\n",
+       .blocks = 16},
       {.name = "an atomic is missing", .before = "", .missing = "atomicAdd(args.memory, 1); if (i < 0)\n", .after = "args.memory[0] += 1;\n"},
   };
   return all;
