@@ -63,8 +63,9 @@ template <class Config>
 inline constexpr std::array operand_rules = {
     Rule<Config>{"dense_vector is a power of two of at most 16 bytes, sparse_vector one of at most 8",
                  [](const Case<Config>& c) {
-                   return !is_power_of_two_up_to(c.config.dense_vector, 16 / size_of(c.traits.element)) ||
-                          !is_power_of_two_up_to(c.config.sparse_vector, 8);
+                   if constexpr (requires { c.config.sparse_vector; })
+                     if (!is_power_of_two_up_to(c.config.sparse_vector, 8)) return true;
+                   return !is_power_of_two_up_to(c.config.dense_vector, 16 / size_of(c.traits.element));
                  }},
     Rule<Config>{"prepare_dense transposes a column-major B, and pack_values the values of a transposed A",
                  [](const Case<Config>& c) {

@@ -1,0 +1,160 @@
+// The space of staged_rows as tables. Of it, panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8 rows a lane come
+// from a prototype that was measured on an H200; the rest is what the cost model leaves open.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/staged_rows.hpp"
+
+namespace vostok::ops::staged_rows {
+
+namespace {
+
+using csr_product::Preparation;
+
+/// Lanes of a row, and how many times 16 bytes of a row of B each has.
+struct Shape {
+  int threads_per_row;
+  int parts;
+};
+
+constexpr std::array shapes = {Shape{16, 1}, Shape{32, 1}, Shape{16, 2}, Shape{8, 1}};
+
+struct Panels {
+  int rows;
+  int stages;
+};
+
+constexpr std::array panel_tables = {Panels{256, 3}, Panels{256, 2}, Panels{128, 4}, Panels{128, 3}, Panels{128, 2}, Panels{64, 4}, Panels{64, 2}};
+
+struct Rows {
+  int warps;
+  int rows_per_lane;
+};
+
+constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8, 8}, Rows{8, 4}, Rows{8, 2}, Rows{4, 4}};
+
+struct Steps {
+  int entries_per_lane;
+  int loads_in_flight;
+};
+
+constexpr std::array step_tables = {Steps{2, 8}, Steps{4, 8}, Steps{2, 4}};
+
+constexpr std::array slices = {1, 2, 4, 8};
+
+/// Threads that share a multiprocessor: 128 registers each, as for row_tile.
+constexpr int resident_threads = 512;
+
+struct Choice {
+  Shape shape;
+  Panels panels;
+  Rows rows;
+  Steps steps;
+  int k_split;
+};
+
+/// The short list. The last ones fit the smallest shared memory that a GPU has.
+constexpr std::array choices = {
+    Choice{{16, 1}, {256, 3}, {16, 8}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 4}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 2}, {2, 8}, 1},
+    Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 1},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 1},  Choice{{16, 2}, {128, 3}, {16, 4}, {2, 4}, 1},
+    Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 2},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 4},  Choice{{16, 1}, {128, 2}, {16, 4}, {2, 8}, 1},
+    Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},   Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
+};
+
+std::vector<Preparation> preparations(const SpmmQuery& query) {
+  std::vector<Preparation> list;
+  const bool column_major = query.problem.dense_layout == Layout::column_major;
+  list.push_back({.prepare_dense = column_major, .pack_values = false});
+  if (query.problem.sparse_transposed) list.push_back({.prepare_dense = column_major, .pack_values = true});
+  return list;
+}
+
+/// Fewer columns, then fewer lanes, where n is narrow.
+void fit_columns(const SpmmQuery& query, StagedRowsConfig& config, const Shape& shape) {
+  const int lane_values = shape.parts * 16 / size_of(query.problem.element);
+  int parts = std::max(1, lane_values / config.dense_vector);
+  config.threads_per_row = shape.threads_per_row;
+  const auto too_wide = [&] {
+    return std::int64_t{config.threads_per_row} * config.dense_vector * parts >= 2 * std::max<std::int64_t>(query.n.most, 1);
+  };
+  while (parts > 1 && too_wide()) parts /= 2;
+  while (config.threads_per_row > 1 && too_wide()) config.threads_per_row /= 2;
+  config.tile_columns = config.threads_per_row * config.dense_vector * parts;
+}
+
+StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, const Choice& choice) {
+  const StagedRowsTraits t = traits(query);
+  StagedRowsConfig config = {.panel_rows = choice.panels.rows,
+                             .dense_vector = csr_product::widest_dense_vector(query, t, preparation),
+                             .warps = choice.rows.warps,
+                             .stages = choice.panels.stages,
+                             .loads_in_flight = choice.steps.loads_in_flight,
+                             .k_split = choice.k_split,
+                             .prepare_dense = preparation.prepare_dense,
+                             .pack_values = preparation.pack_values,
+                             .stream_output = csr_product::streams_output(query)};
+  fit_columns(query, config, choice.shape);
+  config.rows_per_lane = std::min(choice.rows.rows_per_lane, config.threads_per_row);
+  config.tile_nonzeros = std::max(4, choice.steps.entries_per_lane * config.threads_per_row);
+  // More stages than a slice has panels hold nothing.
+  config.stages = static_cast<int>(std::clamp<std::int64_t>(slice_panels(query, config), 1, config.stages));
+  config.min_blocks = std::max(1, std::min(resident_blocks(query, config), resident_threads / threads(config)));
+  return config;
+}
+
+void add_once(std::vector<StagedRowsConfig>& list, const StagedRowsConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+/// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
+StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+  StagedRowsConfig best = chosen(query, preparation, choices.back());
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const Choice& choice : choices) {
+    const StagedRowsConfig config = chosen(query, preparation, choice);
+    if (forbidden(query, config)) continue;
+    const double us = predict_us(query, config);
+    if (us < best_us) best_us = us, best = config;
+  }
+  return best;
+}
+
+}  // namespace
+
+int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
+  constexpr int usual_shared_bytes = 100 * 1024;
+  constexpr int reserved_bytes = 1024;
+  const int shared_of_multiprocessor = query.device != nullptr ? query.device->shared_bytes_per_multiprocessor() : usual_shared_bytes;
+  const int threads_of_multiprocessor = query.device != nullptr ? query.device->threads_per_multiprocessor() : 1024;
+  const int by_memory = shared_of_multiprocessor / (shared_bytes(traits(query), config) + reserved_bytes);
+  return std::max(1, std::min(by_memory, threads_of_multiprocessor / threads(config)));
+}
+
+StagedRowsConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
+
+/// Everything with the preparation that is the best guess; of the others, the default.
+std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<StagedRowsConfig> list = {default_config(query)};
+  for (const Shape& shape : shapes)
+    for (const Panels& panels : panel_tables)
+      for (const Rows& rows : row_tables)
+        for (const Steps& steps : step_tables)
+          for (const int k_split : slices) add_once(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
+  for (const Preparation& other : std::span(all).subspan(1)) add_once(list, default_of(query, other));
+  return list;
+}
+
+std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) {
+  const std::vector<Preparation> all = preparations(query);
+  std::vector<StagedRowsConfig> list = {default_config(query)};
+  for (const Choice& choice : choices) add_once(list, chosen(query, all.front(), choice));
+  for (const Preparation& other : std::span(all).subspan(1)) add_once(list, default_of(query, other));
+  return list;
+}
+
+}  // namespace vostok::ops::staged_rows

@@ -1,0 +1,109 @@
+// staged_rows, SpMM with panels of B in shared memory: what host and kernels share.
+#pragma once
+
+#include "abi/csr_product.h"
+
+namespace vostok {
+
+using StagedRowsTraits = CsrProductTraits;
+
+/// The tunables.
+struct StagedRowsConfig {
+  int panel_rows = 256;      ///< rows of B in a panel (abi/panels.h)
+  int tile_columns = 64;     ///< columns of B and C of a block
+  int threads_per_row = 16;  ///< lanes of a row of A, side by side along the columns
+  int dense_vector = 4;      ///< elements per copy and load of B and store of C
+  int warps = 16;
+  int rows_per_lane = 4;       ///< rows that the lanes of a row take one after another in each panel, and whose sums they keep
+  int stages = 3;              ///< panels in shared memory
+  int tile_nonzeros = 32;      ///< entries of a row that are staged at once
+  int loads_in_flight = 8;     ///< entries whose elements of B are loaded before the first of them is used
+  int k_split = 1;             ///< slices of panels, added by another launch in their order
+  bool row_swizzle = true;     ///< rows in order of length, dealt so that all warps have as much to do
+  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  bool prepare_dense = false;  ///< a column-major B is transposed into the workspace first
+  bool pack_values = false;    ///< the values of a transposed A are gathered into the workspace first, not in the load
+  ColumnEdge column_edge = ColumnEdge::clamped;
+  Raster raster = Raster::rows_first;
+  bool stream_output = false;  ///< C is stored as data that will not be read soon
+
+  friend constexpr bool operator==(const StagedRowsConfig&, const StagedRowsConfig&) = default;
+};
+
+/// Of the launch that adds slices.
+struct StagedRowsSumConfig {
+  int rows = 8;  ///< of a block
+  int tile_columns = 64;
+  int threads_per_row = 16;
+  int dense_vector = 4;
+  ColumnEdge column_edge = ColumnEdge::clamped;
+  Raster raster = Raster::rows_first;
+  bool stream_output = false;
+};
+
+struct StagedRowsArgs {
+  CsrProductArgs product;
+  const int* row_order;     ///< m rows by length, longest first; read only with row_swizzle
+  const int* panel_starts;  ///< [panels + 1, m]
+  float* partial;           ///< sums of slices, [batch, k_split, m, partial_leading]; null where k is whole
+  long long partial_leading;
+  long long k;
+  unsigned panels;
+  unsigned slice_panels;  ///< of a slice; the last one may have fewer, or none
+  unsigned row_tiles;
+  unsigned slices;
+};
+
+template <FieldsOf<StagedRowsConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("panel_rows", config.panel_rows);
+  visit("tile_columns", config.tile_columns);
+  visit("threads_per_row", config.threads_per_row);
+  visit("dense_vector", config.dense_vector);
+  visit("warps", config.warps);
+  visit("rows_per_lane", config.rows_per_lane);
+  visit("stages", config.stages);
+  visit("tile_nonzeros", config.tile_nonzeros);
+  visit("loads_in_flight", config.loads_in_flight);
+  visit("k_split", config.k_split);
+  visit("row_swizzle", config.row_swizzle);
+  visit("min_blocks", config.min_blocks);
+  visit("prepare_dense", config.prepare_dense);
+  visit("pack_values", config.pack_values);
+  visit("column_edge", config.column_edge);
+  visit("raster", config.raster);
+  visit("stream_output", config.stream_output);
+}
+
+template <FieldsOf<StagedRowsSumConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("rows", config.rows);
+  visit("tile_columns", config.tile_columns);
+  visit("threads_per_row", config.threads_per_row);
+  visit("dense_vector", config.dense_vector);
+  visit("column_edge", config.column_edge);
+  visit("raster", config.raster);
+  visit("stream_output", config.stream_output);
+}
+
+constexpr int lanes_per_row(const StagedRowsConfig& config) { return config.threads_per_row; }
+constexpr int threads(const StagedRowsConfig& config) { return 32 * config.warps; }
+constexpr int threads(const StagedRowsSumConfig& config) { return config.rows * config.threads_per_row; }
+
+/// Rows of A that a warp takes at a time, and those of a block.
+constexpr int rows_abreast(const StagedRowsConfig& config) { return 32 / config.threads_per_row; }
+constexpr int tile_rows(const StagedRowsConfig& config) { return config.warps * rows_abreast(config) * config.rows_per_lane; }
+
+/// Shared memory of a panel, and of a row's staged entries: an offset into the panels and a value each, and 16 bytes that spread the
+/// rows of a warp over the banks.
+constexpr int panel_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
+  return config.panel_rows * config.tile_columns * size_of(traits.element);
+}
+constexpr int staged_entry_bytes(const StagedRowsConfig& config) { return 8 * config.tile_nonzeros + 16; }
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
+  return config.stages * panel_bytes(traits, config) + config.warps * rows_abreast(config) * staged_entry_bytes(config);
+}
+
+}  // namespace vostok

@@ -1,0 +1,164 @@
+// SpMM with B in shared memory: C = A B, A sparse with sorted rows.
+//
+// A is cut along k in panels (abi/panels.h). A block has a tile of columns and warps * rows_abreast * rows_per_lane rows of A. It copies
+// panel after panel of B's columns to shared memory, some stages ahead, and multiplies each with its rows' entries of that panel:
+// threads_per_row lanes a row, rows_abreast rows at a time, rows_per_lane of them one after another, whose sums stay in registers.
+// So every element of B that is multiplied comes from shared memory, and only once from L2 for all rows of a block. Every sum is in f32.
+//
+// Slices of panels may go to different blocks; staged_rows_sum.h adds what they leave, in order.
+//
+// Elements that A lacks never touch B.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/staged_rows.h"
+#include "parts/shared.h"
+#include "parts/warp.h"
+#include "spmm/panel_copies.h"
+#include "spmm/panel_entries.h"
+#include "spmm/panel_rows.h"
+#include "spmm/panel_sum.h"
+#include "spmm/partial_rows.h"
+#include "spmm/row_output.h"
+#include "spmm/staged_rows_rules.h"
+#include "spmm/tile_index.h"
+
+namespace vostok {
+
+template <class F>
+struct StagedRowsShared {
+  Panel<F> panels[F::config.stages];
+  EntryChunk<F> entries[F::config.warps * rows_abreast(F::config)];
+};
+
+/// The rows of a warp, their sums, and what they multiply.
+template <class F>
+class RowProducts {
+  static constexpr auto config = F::config;
+  static constexpr unsigned rows = config.rows_per_lane;
+  static constexpr unsigned most_entries = config.tile_nonzeros;
+
+ public:
+  __device__ RowProducts(const StagedRowsArgs& args, const Operands<F>& operands, unsigned row_tile)
+      : rows_(args, row_tile), entries_(args, operands, dynamic_shared<StagedRowsShared<F>>().entries[threadIdx.x / config.threads_per_row]) {}
+
+  __device__ void start(unsigned panel, unsigned end) {
+    rows_.start(panel, end);
+    entries_.load(rows_.segment(0));
+  }
+
+  /// Adds a panel, which lies at a stage. The entries of the panel's first row are on their way; those of the next panel's are at the end.
+  __device__ void add(unsigned panel, unsigned stage) {
+    auto& shared = dynamic_shared<StagedRowsShared<F>>();
+    const char* const panels = reinterpret_cast<const char*>(&shared.panels[0].at[0][threadIdx.x % config.threads_per_row * config.dense_vector]);
+    const unsigned base = stage * sizeof(Panel<F>) - panel * static_cast<unsigned>(sizeof(Panel<F>));
+    PanelSegment segment = rows_.segment(0);
+#pragma unroll
+    for (unsigned i = 0; i < rows; ++i) {
+      const PanelSegment next = rows_.segment(i + 1);
+      if constexpr (F::traits.blocked_sum) {
+        PanelSum<F> sum;
+        add_row(sum, segment, next, panels, base);
+        sums_[i].add(sum);
+      } else {
+        add_row(sums_[i], segment, next, panels, base);
+      }
+      segment = next;
+    }
+    rows_.advance();
+  }
+
+  /// store(sum, row) for every row that exists. One store in code, however many rows.
+  template <class Store>
+  __device__ void store_each(Store store) const {
+#pragma unroll 1
+    for (unsigned i = 0; i < rows; ++i) {
+      PanelSum<F> sum = sums_[0];
+#pragma unroll
+      for (unsigned j = 1; j < rows; ++j)
+        if (i == j) sum = sums_[j];
+      const unsigned row = rows_.row(i);
+      if (row != WarpRows<F>::no_row) store(sum, row);
+    }
+  }
+
+ private:
+  /// The rows of a warp take the same number of rounds, so that they synchronise together and stay converged.
+  __device__ void add_row(PanelSum<F>& sum, PanelSegment segment, const PanelSegment& next, const char* panels, unsigned base) {
+    unsigned rounds = warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
+    if (rounds == 0) return entries_.load(next);
+#pragma unroll 1
+    for (; rounds > 0; --rounds) {
+      const unsigned left = segment.end - segment.begin;
+      const unsigned count = left < most_entries ? left : most_entries;
+      entries_.publish(count, base);
+      segment.begin += count;
+      entries_.load({rounds > 1 ? segment.begin : next.begin, rounds > 1 ? segment.end : next.end});
+      sum.add(entries_, panels, count);
+      entries_.release();
+    }
+  }
+
+  WarpRows<F> rows_;
+  PanelEntries<F> entries_;
+  PanelSum<F> sums_[rows];
+};
+
+/// Multiplies the panels [first, end), each copied stages - 1 panels ahead.
+template <class F>
+__device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopies<F>& copies, unsigned first, unsigned end) {
+  constexpr unsigned stages = F::config.stages;
+  auto& shared = dynamic_shared<StagedRowsShared<F>>();
+  if (first >= end) return;
+#pragma unroll
+  for (unsigned i = 0; i + 1 < stages; ++i) {
+    if (first + i < end) copies.copy(shared.panels[i], first + i);
+    commit_async();
+  }
+  products.start(first, end);
+  unsigned stage = 0;
+  unsigned free_stage = stages - 1;
+#pragma unroll 1
+  for (unsigned panel = first; panel < end; ++panel) {
+    if constexpr (stages > 1) wait_async<static_cast<int>(stages) - 2>();
+    // The panel's copies are seen by all, and all have left the stage that is copied to next.
+    __syncthreads();
+    if (panel + stages - 1 < end) copies.copy(shared.panels[free_stage], panel + stages - 1);
+    commit_async();
+    if constexpr (stages == 1) {
+      wait_async<0>();
+      __syncthreads();
+    }
+    products.add(panel, stage);
+    free_stage = stage;
+    stage = stage + 1 == stages ? 0 : stage + 1;
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) staged_rows(const __grid_constant__ StagedRowsArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr StagedRowsRules<F> rules;
+  static_assert(sizeof(StagedRowsShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
+  const CsrProductArgs& product = args.product;
+  const auto tile = TileIndex<F>::of_block(product);
+  if (!tile.exists(product, 1, args.row_tiles * args.slices)) return;
+
+  const unsigned slice = tile.row_tile / args.row_tiles;
+  const unsigned row_tile = tile.row_tile - slice * args.row_tiles;
+  const Operands<F> operands = operands_of<F>(product, tile.product);
+  const unsigned first = slice * args.slice_panels < args.panels ? slice * args.slice_panels : args.panels;
+  const unsigned end = args.panels - first < args.slice_panels ? args.panels : first + args.slice_panels;
+  RowProducts<F> products(args, operands, row_tile);
+  multiply_panels(products, PanelCopies<F>(args, operands, tile.column_tile * config.tile_columns), first, end);
+
+  const LaneColumns<F> columns{tile.first_column(threadIdx.x % config.threads_per_row), product.n};
+  if constexpr (config.k_split > 1) {
+    const PartialRows partial(args, tile.product, slice);
+    products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_piece(sum, partial.row(row), columns); });
+  } else {
+    products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_row(sum, product, operands, columns, row, true); });
+  }
+}
+
+}  // namespace vostok
