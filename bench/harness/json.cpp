@@ -1,6 +1,7 @@
 #include "bench/harness/json.hpp"
 
 #include <cmath>
+#include <fstream>
 
 #include "base/text.hpp"
 
@@ -24,6 +25,16 @@ Json timed_json(const Timed& timed) {
   if (!timed.timing) return {{"failure", timed.failure}};
   const Timing& timing = *timed.timing;
   return {{"median_us", number(timing.median_us)}, {"spread_us", number(timing.spread_us)}, {"launches", timing.launches}, {"rounds", timing.rounds}};
+}
+
+void write_json(const std::filesystem::path& path, const Json& json) {
+  const std::filesystem::path part = path.string() + ".part";
+  {
+    std::ofstream file(part, std::ios::binary | std::ios::trunc);
+    file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    if (!file.flush()) fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", part.string());
+  }
+  std::filesystem::rename(part, path);
 }
 
 }  // namespace vostok::bench

@@ -1,6 +1,7 @@
 // Values as JSON: what is not known, not finite or absent is null, so that a file never holds NaN or inf.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ Json number(const std::optional<double>& value);
 /// Null for an empty text.
 Json text_or_null(const std::string& text);
 Json clocks_json(const std::optional<device::Clocks>& clocks);
+/// Beside the file, then renamed, so that it is whole at every moment. Errors: io_failure.
+void write_json(const std::filesystem::path& path, const Json& json);
 /// {median_us, spread_us, launches, rounds}; with `failure` where there is no timing.
 Json timed_json(const Timed& timed);
 

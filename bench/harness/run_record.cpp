@@ -16,18 +16,7 @@ namespace vostok::bench {
 
 namespace {
 
-constexpr int schema_revision = 3;
-
 device::Device& device_of(const Context& context) { return context.state()->session->device(); }
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 /// The first line of `path` that starts with `start`, whole; empty where there is none.
 std::string line_of(const char* path, std::string_view start) {
@@ -66,19 +55,30 @@ Json device_json(const DeviceInfo& info) {
 
 }  // namespace
 
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string commit_of(const RunOptions& options) { return options.commit.empty() ? built_from_commit : options.commit; }
+
 std::string parse_driver_version(const std::string& text) {
   std::smatch match;
   return std::regex_search(text, match, std::regex(R"(\s(\d+\.\d+(\.\d+)?)\s)")) ? match[1].str() : std::string();
 }
 
 RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context) : options_(options), context_(context) {
-  facts_ = {{"schema", schema_revision},
+  facts_ = {{"schema", record_schema},
             {"benchmark", benchmark},
             {"complete", false},
             {"command", options.command},
             {"date", utc_now()},
             {"seconds", nullptr},
-            {"commit", options.commit.empty() ? built_from_commit : options.commit},
+            {"commit", commit_of(options)},
             {"library_version", library_version},
             {"templates", Json::object()},
             {"device", device_json(context.device())},
@@ -97,13 +97,7 @@ void RunRecord::write(bool complete) {
   Json whole = facts_;
   whole["rows"] = rows_;
 
-  const std::filesystem::path part = options_.out.string() + ".part";
-  {
-    std::ofstream file(part, std::ios::binary | std::ios::trunc);
-    file << whole.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-    if (!file.flush()) fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", part.string());
-  }
-  std::filesystem::rename(part, options_.out);
+  write_json(options_.out, whole);
 }
 
 }  // namespace vostok::bench

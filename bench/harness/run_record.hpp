@@ -33,6 +33,13 @@ class RunRecord {
   Json rows_ = Json::array();
 };
 
+/// Of every file; what it counts is in bench/results/README.md.
+inline constexpr int record_schema = 3;
+/// "2026-11-20T12:00:00Z"
+std::string utc_now();
+/// What the options say, or what this was built from.
+std::string commit_of(const RunOptions& options);
+
 /// Without a GPU or its driver's kernel module: empty. Of "NVRM version: ... Kernel Module  580.159.04  ...".
 std::string parse_driver_version(const std::string& text);
 

@@ -1,0 +1,79 @@
+#include "compile/sweep_jobs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "sparse/generate.hpp"
+
+namespace vostok::test {
+
+const std::map<std::string_view, SweepQueries (*)()>& sweep_queries() {
+  static const std::map<std::string_view, SweepQueries (*)()> queries = {
+      {"spmm", spmm_queries},           {"sddmm", sddmm_queries},
+      {"softmax", softmax_queries},     {"softmax_backward", softmax_backward_queries},
+      {"depthwise", depthwise_queries}, {"bias_activation", bias_activation_queries},
+      {"im2col", im2col_queries},
+  };
+  return queries;
+}
+
+std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& queries) {
+  std::vector<Space> spaces;
+  for (const auto& query : queries) {
+    if (family.declines(*query)) continue;
+    spaces.push_back({.query = query, .configs = {}});
+    for (FieldMap& config : family.space(*query))
+      if (!family.forbidden(*query, config)) spaces.back().configs.push_back(std::move(config));
+  }
+  return spaces;
+}
+
+void Jobs::add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture, bool is_default) {
+  for (const ops::Launch& launch : family.launches(query, config, {}))
+    if (seen_.insert({launch.request().expression, architecture}).second) list_.push_back({launch.request(), architecture, is_default});
+}
+
+void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {
+  for (const Space& space : spaces) add(family, *space.query, family.default_config(*space.query), architecture, true);
+}
+
+void Jobs::add_everything(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {
+  for (const Space& space : spaces)
+    for (const FieldMap& config : space.configs) add(family, *space.query, config, architecture, false);
+}
+
+void Jobs::add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, int count, std::uint64_t seed) {
+  sparse::Random random(seed);
+  const auto one_of = [&](const auto& list) -> const auto& { return list[static_cast<std::size_t>(random.below(std::ssize(list)))]; };
+  for (int i = 0; i < count; ++i) {
+    const Space& space = one_of(spaces);
+    add(family, *space.query, one_of(space.configs), architecture, false);
+  }
+}
+
+void compile_jobs(const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
+                  const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report) {
+  std::mutex mutex;
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> goes_on = true;
+  const auto work = [&] {
+    for (std::size_t i = next++; goes_on && i < jobs.size(); i = next++) {
+      device::Image image;
+      std::string failure;
+      try {
+        image = nvrtc.compile(codegen::make_source(jobs[i].request, jobs[i].architecture));
+      } catch (const Error& error) {
+        failure = error.what();
+      }
+      const std::lock_guard lock(mutex);
+      if (!report(jobs[i], image, failure)) goes_on = false;
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace vostok::test
