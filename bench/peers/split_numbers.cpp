@@ -55,18 +55,18 @@ __global__ void split_numbers(const __grid_constant__ SplitArgs args) {
 constexpr unsigned threads = 256;
 constexpr int numbers_a_load = 4;
 
-device::Source source_of(const device::Device& device, int numbers) {
+}  // namespace
+
+device::Source NumberSplitter::source(const std::string& architecture, int numbers) {
   return {.family = "split_numbers",
           .text = text,
           .expression = numbers == 1 ? "vostok::split_numbers<1>" : "vostok::split_numbers<4>",
           .headers = codegen::include_closure("parts/half.h"),
-          .architecture = device.architecture()};
+          .architecture = architecture};
 }
 
-}  // namespace
-
 NumberSplitter::NumberSplitter(device::Device& device) : device_(device) {
-  for (const int numbers : {1, numbers_a_load}) kernels_.push_back(device.load(device.compiler().compile(source_of(device, numbers)), 0));
+  for (const int numbers : {1, numbers_a_load}) kernels_.push_back(device.load(device.compiler().compile(source(device.architecture(), numbers)), 0));
 }
 
 void NumberSplitter::enqueue(Stream stream, const float* source, std::int64_t count, std::uint16_t* target) const {

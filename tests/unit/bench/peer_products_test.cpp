@@ -176,6 +176,18 @@ TEST_CASE("numbers are split into two f16 on the device, one at a time or four")
   }
 }
 
+TEST_CASE("the kernel that splits numbers compiles for GPUs without spills") {
+  std::shared_ptr<const device::Compiler> nvrtc;
+  try {
+    nvrtc = device::open_nvrtc(std::nullopt);
+  } catch (const Error& error) {
+    MESSAGE("skipped: there is no NVRTC here: " << error.what());
+    return;
+  }
+  for (const char* architecture : {"sm_80", "sm_90"})
+    for (const int numbers : {1, 4}) CHECK(nvrtc->compile(NumberSplitter::source(architecture, numbers)).spill_bytes == 0);
+}
+
 TEST_CASE("cuBLAS's whole product is sampled at the mask for verification, in every type") {
   Small small;
   {
