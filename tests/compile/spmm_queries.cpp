@@ -9,6 +9,8 @@ SweepQueries spmm_queries() {
   long_rows.longest_row = 2000;
   TopologyStatistics wide = usual;
   wide.cols = 1 << 20;
+  TopologyStatistics dense = usual;
+  dense.nonzeros = 400000;
   TopologyStatistics many = long_rows;
   many.nonzeros = std::int64_t{1} << 31;
   const Epilogue everything{.bias = Bias::per_row, .residual = true, .activation = Activation::gelu, .scale = Scale::device, .accumulate = true};
@@ -42,6 +44,8 @@ SweepQueries spmm_queries() {
   add({.n = 48, .math = Math::tf32, .value_lifetime = ValueLifetime::persistent}, usual);
   add({.n = 20, .element = Dtype::f16, .dense_layout = Layout::column_major, .alignment_bytes = 2, .value_lifetime = ValueLifetime::persistent},
       usual);
+  add({.n = 2, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent}, dense);
+  add({.n = 3, .element = Dtype::bf16, .output = Dtype::f32, .nonfinite = NonFinite::sparse, .epilogue = everything}, dense);
   return list;
 }
 

@@ -24,6 +24,8 @@ std::vector<Spmm> problems() {
                             {.n = 8, .batch = 3},
                             {.n = 8, .batch = 3, .values_per_batch = true},
                             {.n = 8, .batch = 2, .values_per_batch = true, .element = Dtype::f16, .sparse_transposed = true},
+                            {.n = 1, .element = Dtype::f16},
+                            {.n = 3, .batch = 2, .values_per_batch = true, .sparse_transposed = true},
                             {.n = 16, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu, .scale = Scale::host}}};
   return test::affordable(std::move(list), 2);
 }

@@ -46,8 +46,9 @@ inline void choose_place(Levels& levels, const Spmm& problem, Layout layout, std
   else if (gap) stride = ops::stored_matrix(layout, rows, problem.n, leading, 0).stride + 2 * padding;
 }
 
-/// A problem of these levels for a family on tensor cores.
-inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed) {
+/// A problem of these levels for a family on tensor cores, or for one that serves other n.
+inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
+                                             const std::array<std::int64_t, 7>& sizes = {64, 1, 24, 33, 7, 200, 130}) {
   struct Shape {
     std::int64_t rows, cols;
   };
@@ -55,7 +56,7 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed)
   constexpr std::array types = {Dtype::f32, Dtype::f16, Dtype::bf16};
   constexpr std::array layouts = {Layout::row_major, Layout::column_major};
   const Shape shape = levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
-  Spmm p{.n = levels.choose(std::array<std::int64_t, 7>{64, 1, 24, 33, 7, 200, 130})};
+  Spmm p{.n = levels.choose(sizes)};
   const sparse::Csr csr = uneven_mask(shape.rows, shape.cols, seed + static_cast<std::uint64_t>(shape.rows));
   p.element = levels.choose(types);
   p.output = levels.choose(types);

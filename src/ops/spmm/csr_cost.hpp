@@ -52,7 +52,8 @@ double entry_bytes(const SpmmQuery& query, const Sizes& size, const Config& c) {
 /// Microseconds in which L1 and shared memory serve all loads: a wavefront of 128 bytes a cycle.
 template <class Config>
 double l1_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double sparse_wavefronts, const Machine& machine) {
-  const double dense_wavefronts = size.n * size.element_bytes * scatter(query, size, c) / 128 / column_tiles;
+  constexpr double least = 0.25;  // of a warp's load, where lanes read different rows of a narrow B
+  const double dense_wavefronts = std::max(least, size.n * size.element_bytes * scatter(query, size, c) / 128 / column_tiles);
   return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors / machine.cycles_per_us;
 }
 
@@ -61,7 +62,10 @@ template <class Config>
 double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double rows_together, const Machine& machine) {
   const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), rows_together)) / (size.density * rows_together);
   const double dense_bytes = size.nonzeros * size.n * size.element_bytes * scatter(query, size, c) * (0.05 + 0.95 * missed);
-  return (dense_bytes + size.nonzeros * entry_bytes(query, size, c) * column_tiles) / l2_bytes_per_us(machine);
+  const double entry_total = size.nonzeros * entry_bytes(query, size, c);
+  constexpr double cached_bytes = 4e7;
+  const double from_memory = entry_total > cached_bytes ? entry_total / machine.memory_bytes_per_us : 0;
+  return std::max(from_memory, (dense_bytes + entry_total * column_tiles) / l2_bytes_per_us(machine));
 }
 
 /// Microseconds of the launches before the product: each reads and writes what it prepares.

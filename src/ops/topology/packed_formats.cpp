@@ -1,5 +1,6 @@
 // Every packed format of the library. A new one is a line here.
 #include "ops/topology/packed_format.hpp"
+#include "ops/topology/runs_format.hpp"
 #include "ops/topology/sparse_format.hpp"
 #include "ops/topology/strip_format.hpp"
 
@@ -9,6 +10,7 @@ const std::vector<std::unique_ptr<PackedFormat>>& packed_formats() {
   static const std::vector<std::unique_ptr<PackedFormat>> list = [] {
     std::vector<std::unique_ptr<PackedFormat>> made;
     add_strip_formats(made);
+    add_runs_formats(made);
     add_sparse_formats(made);
     return made;
   }();

@@ -1,0 +1,171 @@
+#include "ops/spmm/sparse_vector.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/grid.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/packed_operand.hpp"
+#include "ops/topology/pack_runs.hpp"
+#include "ops/topology/packed_runs.hpp"
+
+namespace vostok::ops {
+
+namespace sparse_vector {
+
+namespace {
+
+static_assert(codegen::lists_every_field<SparseVectorTraits>(), "fields(SparseVectorTraits) must name every member");
+static_assert(codegen::lists_every_field<SparseVectorConfig>(), "fields(SparseVectorConfig) must name every member");
+
+/// Whether B is a vector without gaps: then it is a column, whatever its layout is called.
+bool is_one_column(const Spmm& problem, const SizeRange& n) { return n.most == 1 && problem.dense_leading <= 1; }
+
+/// As dense_alignment of line_alignment.hpp, for a column of k elements.
+int column_alignment(const SpmmQuery& query) {
+  const int bytes = size_of(query.problem.element);
+  const std::int64_t step = std::gcd(query.statistics.cols, query.problem.dense_stride) * bytes;
+  return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes < bytes ? bytes : query.problem.alignment_bytes}, step));
+}
+
+/// What fills the kernel's arguments from a call's.
+struct Binding {
+  PackedRuns runs;
+  std::int64_t m;
+  std::int64_t k;
+  std::int64_t batch;
+  Layout dense_layout;
+  Layout output_layout;
+  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
+  std::int64_t dense_stride;
+  std::int64_t output_leading;
+  std::int64_t output_stride;
+  std::int64_t value_stride;  ///< bytes
+  int tile_rows;
+  bool in_workspace;
+
+  device::Dim3 operator()(const SpmmArguments& call, SparseVectorArgs& args) const {
+    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
+    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    args = {.runs = runs,
+            .values = static_cast<const unsigned char*>(in_workspace ? call.workspace : call.packed.memory()),
+            .dense = call.dense,
+            .output = call.output,
+            .residual = call.residual,
+            .bias = static_cast<const float*>(call.bias),
+            .device_scale = call.device_scale,
+            .m = m,
+            .n = call.n,
+            .k = k,
+            .dense_leading = b.leading,
+            .output_leading = c.leading,
+            .value_stride = value_stride,
+            .dense_stride = b.stride,
+            .output_stride = c.stride,
+            .batch = static_cast<unsigned>(batch),
+            .scale = call.scale};
+    return grid_of(ceil_div(m, tile_rows), batch);
+  }
+};
+
+Launch multiply_launch(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) {
+  const SparseVectorTraits t = traits(query);
+  const Spmm& problem = query.problem;
+  codegen::KernelRequest request = {.family = "sparse_vector",
+                                    .header = "spmm/sparse_vector.h",
+                                    .expression = codegen::name_expression("sparse_vector", "SparseVectorTraits", t, "SparseVectorConfig", config)};
+  const device::LaunchShape shape = {.grid = {},
+                                     .block = {static_cast<unsigned>(config.threads)},
+                                     .shared_bytes = shared_bytes(t, config),
+                                     .waits_for_previous = packs_in_workspace(query)};
+  const Binding binding = {.runs = topology.runs,
+                           .m = query.statistics.rows,
+                           .k = query.statistics.cols,
+                           .batch = problem.batch,
+                           .dense_layout = problem.dense_layout,
+                           .output_layout = problem.output_layout,
+                           .dense_leading = problem.dense_leading,
+                           .dense_stride = problem.dense_stride,
+                           .output_leading = problem.output_leading,
+                           .output_stride = problem.output_stride,
+                           .value_stride = packed_sets(query) > 1 ? run_value_bytes(topology.runs.groups, problem.element) : 0,
+                           .tile_rows = config.tile_rows,
+                           .in_workspace = packs_in_workspace(query)};
+  return Launch::of<SpmmArguments, SparseVectorArgs>(std::move(request), shape, binding);
+}
+
+Launch pack_launch(const SpmmQuery& query, const TopologyPointers& topology) {
+  const PackRuns what = {
+      .element = query.problem.element, .structure = topology.runs, .value_stride = query.value_stride(), .sets = packed_sets(query)};
+  return pack_runs_launch<SpmmArguments>(what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
+}
+
+}  // namespace
+
+SparseVectorTraits traits(const SpmmQuery& query) {
+  const Spmm& problem = query.problem;
+  const Epilogue& epilogue = problem.epilogue;
+  const bool one_column = is_one_column(problem, query.n);
+  return {.element = problem.element,
+          .output = problem.output.value_or(problem.element),
+          .exact_fillers = problem.nonfinite == NonFinite::sparse,
+          .batched = problem.batch > 1,
+          .dense_layout = one_column ? Layout::column_major : problem.dense_layout,
+          .output_layout = problem.output_layout,
+          .dense_alignment = one_column ? column_alignment(query) : dense_alignment(query),
+          .bias = epilogue.bias,
+          .activation = epilogue.activation,
+          .scale = epilogue.scale,
+          .residual = epilogue.residual,
+          .accumulate = epilogue.accumulate};
+}
+
+std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& config) {
+  if (!packs_in_workspace(query)) return 0;
+  const std::int64_t groups = ceil_div(most_runs(query.statistics, config.gap_bits), group_runs);
+  return checked_multiply(packed_sets(query), run_value_bytes(groups, query.problem.element), "bytes of packed values");
+}
+
+}  // namespace sparse_vector
+
+namespace {
+
+class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
+ public:
+  std::string_view name() const override { return "sparse_vector"; }
+
+ protected:
+  std::optional<std::string> declines(const SpmmQuery& query) const override { return sparse_vector::declines(query); }
+  SparseVectorConfig default_config(const SpmmQuery& query) const override { return sparse_vector::default_config(query); }
+  std::vector<SparseVectorConfig> space(const SpmmQuery& query) const override { return sparse_vector::space(query); }
+  std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) const override { return sparse_vector::short_list(query); }
+  std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+    return sparse_vector::forbidden(query, config);
+  }
+  double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) const override { return sparse_vector::predict_us(query, config); }
+
+  TopologyNeeds needs(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+    return {.index = query.index, .transposed = query.problem.sparse_transposed, .run_gap_bits = config.gap_bits};
+  }
+  std::string packed_format(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+    return runs_format(config.gap_bits, query.problem.element);
+  }
+  std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+    return sparse_vector::workspace_bytes(query, config);
+  }
+
+  std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) const override {
+    std::vector<Launch> list;
+    if (packs_in_workspace(query)) list.push_back(sparse_vector::pack_launch(query, topology));
+    list.push_back(sparse_vector::multiply_launch(query, config, topology));
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_sparse_vector() { return std::make_unique<SparseVector>(); }
+
+}  // namespace vostok::ops

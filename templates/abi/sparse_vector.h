@@ -1,0 +1,111 @@
+// sparse_vector, an SpMM for products with up to four columns from packed runs: what host and kernel share.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/packed_runs.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct SparseVectorTraits {
+  Dtype element = Dtype::f16;
+  Dtype output = Dtype::f16;
+  bool exact_fillers = false;  ///< slots that stand for no nonzero multiply nothing: elsewhere they multiply zero and an element of B
+  bool batched = false;
+  Layout dense_layout = Layout::row_major;
+  Layout output_layout = Layout::row_major;
+  int dense_alignment = 16;  ///< bytes that divide every line start of B, and the length of lines
+  Bias bias = Bias::none;
+  Activation activation = Activation::none;
+  Scale scale = Scale::one;
+  bool residual = false;
+  bool accumulate = false;
+};
+
+/// The tunables.
+struct SparseVectorConfig {
+  int gap_bits = 4;         ///< of the packed runs
+  int columns = 1;          ///< of B and C: 1, 2 or 4, at least n
+  int dense_rows = 1024;    ///< of B for which a block's shared memory has room, at least k
+  bool wide_dense = true;   ///< 16-bit elements of B become f32 when they are staged, not at every use
+  int threads = 512;        ///< of a block
+  int lanes_per_row = 32;   ///< that share a row's runs: a power of two, at least 4; past 32 several warps
+  int tile_rows = 32;       ///< rows of a block
+  int min_blocks = 2;       ///< blocks per multiprocessor that registers must allow
+  bool load_ahead = false;  ///< a lane's next run is loaded before this one is multiplied, not after
+
+  friend constexpr bool operator==(const SparseVectorConfig&, const SparseVectorConfig&) = default;
+};
+
+struct SparseVectorArgs {
+  PackedRuns runs;
+  const unsigned char* values;  ///< packed
+  const void* dense;            ///< B
+  void* output;                 ///< C
+  const void* residual;         ///< lies as C does
+  const float* bias;
+  const float* device_scale;
+  long long m;
+  long long n;
+  long long k;
+  long long dense_leading;   ///< elements between lines of B
+  long long output_leading;  ///< the same of C
+  long long value_stride;    ///< bytes between two sets of packed values; 0 where the batch shares one
+  long long dense_stride;    ///< elements between two of the batch
+  long long output_stride;
+  unsigned batch;
+  float scale;
+};
+
+template <FieldsOf<SparseVectorTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("output", traits.output);
+  visit("exact_fillers", traits.exact_fillers);
+  visit("batched", traits.batched);
+  visit("dense_layout", traits.dense_layout);
+  visit("output_layout", traits.output_layout);
+  visit("dense_alignment", traits.dense_alignment);
+  visit("bias", traits.bias);
+  visit("activation", traits.activation);
+  visit("scale", traits.scale);
+  visit("residual", traits.residual);
+  visit("accumulate", traits.accumulate);
+}
+
+template <FieldsOf<SparseVectorConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("gap_bits", config.gap_bits);
+  visit("columns", config.columns);
+  visit("dense_rows", config.dense_rows);
+  visit("wide_dense", config.wide_dense);
+  visit("threads", config.threads);
+  visit("lanes_per_row", config.lanes_per_row);
+  visit("tile_rows", config.tile_rows);
+  visit("min_blocks", config.min_blocks);
+  visit("load_ahead", config.load_ahead);
+}
+
+/// How B's elements are kept in shared memory.
+constexpr Dtype staged_type(const SparseVectorTraits& traits, const SparseVectorConfig& config) {
+  return config.wide_dense ? Dtype::f32 : traits.element;
+}
+
+/// Bytes of a row of B there.
+constexpr int slot_bytes(const SparseVectorTraits& traits, const SparseVectorConfig& config) {
+  return config.columns * size_of(staged_type(traits, config));
+}
+
+/// Warps that share a row, and rows that a block has under way together.
+constexpr int row_warps(const SparseVectorConfig& config) { return config.lanes_per_row > 32 ? config.lanes_per_row / 32 : 1; }
+constexpr int rows_together(const SparseVectorConfig& config) { return config.threads / config.lanes_per_row; }
+
+/// Sums of the warps that share rows, twice: one row's are read while the next one's are written.
+constexpr int warp_sum_bytes(const SparseVectorConfig& config) { return row_warps(config) > 1 ? 2 * config.threads / 32 * config.columns * 4 : 0; }
+
+constexpr int shared_bytes(const SparseVectorTraits& traits, const SparseVectorConfig& config) {
+  return config.dense_rows * slot_bytes(traits, config) + warp_sum_bytes(config);
+}
+
+}  // namespace vostok

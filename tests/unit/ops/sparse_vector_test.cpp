@@ -1,0 +1,185 @@
+#include "ops/spmm/sparse_vector.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+
+#include "codegen/fields.hpp"
+#include "ops/topology/packed_format.hpp"
+#include "ops/topology/packed_runs.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+constexpr std::uint64_t seed = 17;
+
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
+}
+
+TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
+  const double mean_row = static_cast<double>(cols) * density;
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
+          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
+          .mean_row = mean_row};
+}
+
+const TopologyStatistics layer = statistics_of(8192, 2048, 0.3);
+
+const ops::Family& family() { return *ops::find_family("spmm", "sparse_vector"); }
+
+/// The reason against the default config with one change.
+std::string forbidden(const ops::SpmmQuery& query, const std::function<void(SparseVectorConfig&)>& change) {
+  SparseVectorConfig config = ops::sparse_vector::default_config(query);
+  change(config);
+  return ops::sparse_vector::forbidden(query, config).value_or("");
+}
+
+std::string declined(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return family().declines(query_of(problem, statistics, device)).value_or("");
+}
+
+bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("sparse_vector takes up to four columns of any type, math and semantics, and says why it takes no more") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const Math math : {Math::strict, Math::accurate, Math::tf32})
+      for (const NonFinite nonfinite : {NonFinite::dense, NonFinite::sparse})
+        CHECK(declined({.n = 4, .element = element, .math = math, .nonfinite = nonfinite}, layer).empty());
+  CHECK(holds(declined({.n = 5}, layer), "past 4"));
+  CHECK(holds(declined({.n = 1}, {.rows = 8, .cols = 8}), "no nonzeros"));
+  CHECK(holds(declined({.n = 1}, statistics_of(64, 70000, 0.1)), "16 bits"));
+  CHECK(holds(declined({.n = 1}, statistics_of(8192, 8192, 0.0005)), "too narrow"));
+  TopologyStatistics other = layer;
+  other.duplicates = true;
+  CHECK(holds(declined({.n = 1}, other), "twice"));
+  other = layer;
+  other.sorted = false;
+  CHECK(holds(declined({.n = 1}, other), "sorted"));
+  // 65536 rows of four columns of f32 are a megabyte, and of one column of f16 128 KiB.
+  test::FakeDevice device;
+  CHECK(holds(declined({.n = 4}, statistics_of(64, 65536, 0.1), &device), "shared memory"));
+  CHECK(declined({.n = 1, .element = Dtype::f16}, statistics_of(64, 65536, 0.1), &device).empty());
+  CHECK(declined({.n = 4, .element = Dtype::f16}, statistics_of(8192, 28672, 0.1), &device).empty());
+}
+
+TEST_CASE("sparse_vector's default config is admitted wherever the family does not decline, and lists begin with it and repeat nothing") {
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  test::FakeDevice large;
+  for (int i = 0; i < 60; ++i) {
+    Spmm problem{.n = 1 + random.below(4)};
+    problem.element = static_cast<Dtype>(random.below(3));
+    problem.dense_layout = static_cast<Layout>(random.below(2));
+    problem.batch = 1 + random.below(3);
+    problem.alignment_bytes = size_of(problem.element) << random.below(3);
+    problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
+    const TopologyStatistics statistics =
+        statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99)));
+    const ops::SpmmQuery query = query_of(problem, statistics, i % 3 == 0 ? nullptr : &large);
+    INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
+    const std::string reason = family().declines(query).value_or("");
+    if (i % 3 != 0) CHECK(reason.empty());
+    if (!reason.empty()) continue;
+    const FieldMap standard = family().default_config(query);
+    CHECK(family().forbidden(query, standard).value_or("") == "");
+    const std::vector<FieldMap> list = family().short_list(query);
+    CHECK(list.front() == standard);
+    CHECK(list.size() <= 16);
+    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
+    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    if (i % 10 != 1) continue;
+    const std::vector<FieldMap> space = family().space(query);
+    CHECK(space.front() == standard);
+    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(space.size() < 2000);
+  }
+}
+
+TEST_CASE("sparse_vector's rules name what they forbid") {
+  const ops::SpmmQuery query = query_of({.n = 2, .element = Dtype::f16}, layer);
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.gap_bits = 5; }), "gaps"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.columns = 1; }), "at least n"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.columns = 4; }), "half of the columns"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.threads = 96; }), "threads"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2; }), "lanes_per_row"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2 * c.threads; }), "lanes_per_row"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1024; }), "holds k"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { ++c.tile_rows; }), "tile_rows"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 0; }), "min_blocks"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1 << 16; }), "shared memory"));
+  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 32; }), "min_blocks blocks"));
+  CHECK(
+      holds(forbidden(query, [](SparseVectorConfig& c) { c.threads = c.lanes_per_row = 512, c.tile_rows = c.min_blocks = 1, c.load_ahead = false; }),
+            "half of their lanes"));
+  CHECK(holds(forbidden(query_of({.n = 2}, layer), [](SparseVectorConfig& c) { c.wide_dense = false; }), "wide"));
+  CHECK(holds(forbidden(query_of({.n = 1}, statistics_of(8192, 2048, 0.01)), [](SparseVectorConfig& c) { c.gap_bits = 4; }), "escapes"));
+}
+
+TEST_CASE("sparse_vector's gaps follow the density, and the format follows the gaps") {
+  test::FakeDevice device;
+  const auto format_of = [&](double density, Dtype element) {
+    const ops::SpmmQuery query =
+        query_of({.n = 1, .element = element, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, density), &device);
+    return family().packed_format(query, family().default_config(query));
+  };
+  CHECK(format_of(0.5, Dtype::f16) == "runs32/gap4/f16");
+  CHECK(format_of(0.2, Dtype::bf16) == "runs32/gap4/bf16");
+  CHECK(format_of(0.05, Dtype::f16) == "runs32/gap8/f16");
+  CHECK(format_of(0.05, Dtype::f32) == "runs32/gap8/f32");
+  for (const int gap_bits : {4, 8})
+    for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      const ops::PackedFormat* const format = ops::find_packed_format(ops::runs_format(gap_bits, element));
+      REQUIRE(format != nullptr);
+      CHECK(format->needs().run_gap_bits == gap_bits);
+      CHECK(format->needs().packed());
+      ops::TopologyPointers form;
+      form.runs.groups = 3;
+      CHECK(format->set_bytes(form) == 3 * 1024 * size_of(element));
+    }
+}
+
+TEST_CASE("sparse_vector packs into the workspace only where every call brings its values, and its room suits every structure") {
+  test::FakeDevice device;
+  Spmm problem{.n = 1, .batch = 3, .values_per_batch = true, .element = Dtype::f16};
+  for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
+    problem.value_lifetime = lifetime;
+    const ops::SpmmQuery query = query_of(problem, layer, &device);
+    const FieldMap config = family().default_config(query);
+    const bool packs = lifetime == ValueLifetime::per_call;
+    CHECK(family().launches(query, config, {}).size() == (packs ? 2 : 1));
+    CHECK((family().workspace_bytes(query, config) > 0) == packs);
+    if (packs) CHECK(family().workspace_bytes(query, config) >= 3 * 2 * layer.nonzeros);
+    CHECK(family().needs(query, config).packed());
+  }
+}
+
+TEST_CASE("the heuristic prefers sparse_vector for one column of persistent values of a layer, and not where every call packs them") {
+  test::FakeDevice device;
+  for (const double density : {0.5, 0.3, 0.1})
+    for (const Dtype element : {Dtype::f16, Dtype::f32}) {
+      const auto best = [&](ValueLifetime lifetime) {
+        const ops::SpmmQuery query = query_of({.n = 1, .element = element, .value_lifetime = lifetime}, statistics_of(8192, 8192, density), &device);
+        std::string name;
+        double least = 0;
+        for (const auto& listed : ops::families("spmm")) {
+          if (listed->declines(query)) continue;
+          const double us = listed->predict_us(query, listed->default_config(query));
+          INFO(listed->name() << ": " << us);
+          if (name.empty() || us < least) name = listed->name(), least = us;
+        }
+        return name;
+      };
+      INFO("density " << density << ", " << name(element));
+      CHECK(best(ValueLifetime::persistent) == "sparse_vector");
+      CHECK(best(ValueLifetime::per_call) != "sparse_vector");
+    }
+}
