@@ -21,7 +21,7 @@ struct Shape {
 
 /// What is read of A and B serves more products the larger a warp's part of C is: the first ones are for large problems.
 constexpr std::array wide_shapes = {Shape{2, 4, 4, 64}, Shape{2, 2, 4, 64}, Shape{2, 4, 4, 32}, Shape{4, 1, 4, 64},
-                                    Shape{2, 2, 2, 64}, Shape{2, 2, 2, 32}, Shape{4, 1, 1, 32}};
+                                    Shape{2, 2, 2, 64}, Shape{2, 2, 2, 32}, Shape{4, 1, 1, 32}, Shape{2, 2, 1, 32}};
 
 /// For n of at most 32: warp_columns is n rounded up.
 constexpr std::array narrow_shapes = {Shape{4, 1, 4, 0}, Shape{4, 1, 2, 0}, Shape{4, 1, 1, 0}, Shape{2, 1, 1, 0}};
