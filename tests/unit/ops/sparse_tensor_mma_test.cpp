@@ -1,0 +1,194 @@
+#include "ops/spmm/sparse_tensor_mma.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "codegen/fields.hpp"
+#include "ops/topology/packed_format.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
+}
+
+TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
+  const double mean_row = static_cast<double>(cols) * density;
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
+          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
+          .mean_row = mean_row};
+}
+
+const TopologyStatistics layer = statistics_of(8192, 8192, 0.03);
+constexpr Spmm large = {.n = 4096, .element = Dtype::f16};
+
+const ops::Family& family() {
+  static const auto made = ops::make_sparse_tensor_mma();
+  return *made;
+}
+
+/// The reason against the default config with one change.
+std::string forbidden(const ops::SpmmQuery& query, const std::function<void(SparseTensorMmaConfig&)>& change) {
+  SparseTensorMmaConfig config = ops::sparse_tensor_mma::default_config(query);
+  change(config);
+  return ops::sparse_tensor_mma::forbidden(query, config).value_or("");
+}
+
+bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+Spmm random_problem(sparse::Random& random) {
+  Spmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(14))};
+  problem.element = random.below(2) == 0 ? Dtype::f16 : Dtype::bf16;
+  problem.output = static_cast<Dtype>(random.below(3));
+  problem.dense_layout = static_cast<Layout>(random.below(2));
+  problem.output_layout = static_cast<Layout>(random.below(2));
+  problem.batch = 1 + random.below(3);
+  problem.alignment_bytes = 4 << random.below(3);
+  problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
+  return problem;
+}
+
+device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
+  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  char memory[1] = {};
+  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
+  return launch.bind(&call, arguments);
+}
+
+}  // namespace
+
+TEST_CASE("sparse_tensor_mma serves the emulator and GPUs from sm_80 on, 16-bit elements, and nothing that tensor cores may not do") {
+  for (const char* served : {"emulator", "sm_80", "sm_86", "sm_90", "sm_120"}) CHECK(family().runs_on(served));
+  CHECK_FALSE(family().runs_on("sm_75"));
+  const auto declined = [](const Spmm& problem, const TopologyStatistics& statistics) {
+    return family().declines(query_of(problem, statistics)).value_or("");
+  };
+  CHECK(declined(large, layer).empty());
+  CHECK(holds(declined({.n = 128}, layer), "32 bits"));
+  CHECK(holds(declined({.n = 128, .element = Dtype::f16, .math = Math::strict}, layer), "strict"));
+  CHECK(holds(declined({.n = 128, .element = Dtype::bf16, .nonfinite = NonFinite::sparse}, layer), "not finite"));
+  CHECK(holds(declined(large, {.rows = 8, .cols = 8}), "no nonzeros"));
+  TopologyStatistics repeated = layer;
+  repeated.duplicates = true;
+  CHECK(holds(declined(large, repeated), "twice"));
+  CHECK(holds(declined(large, {.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1000, .longest_row = 5}), "empty"));
+}
+
+TEST_CASE("sparse_tensor_mma's default config is admitted for every problem, and lists begin with it and repeat nothing") {
+  constexpr std::uint64_t seed = 14;
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  test::FakeDevice device;
+  for (int i = 0; i < 100; ++i) {
+    const Spmm problem = random_problem(random);
+    const TopologyStatistics statistics =
+        statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99)));
+    const ops::SpmmQuery query = query_of(problem, statistics, i % 2 == 0 ? nullptr : &device);
+    INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
+    CHECK(family().declines(query).value_or("") == "");
+    const FieldMap standard = family().default_config(query);
+    CHECK(family().forbidden(query, standard).value_or("") == "");
+    const std::vector<FieldMap> list = family().short_list(query);
+    CHECK(list.front() == standard);
+    CHECK(list.size() <= 12);
+    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
+    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    if (i % 20 != 0) continue;
+    const std::vector<FieldMap> space = family().space(query);
+    CHECK(space.front() == standard);
+    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(space.size() < 1000);
+  }
+}
+
+TEST_CASE("sparse_tensor_mma's rules name what they forbid") {
+  const ops::SpmmQuery query = query_of(large, layer);
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.row_warps = 3; }), "power of two"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.warp_strips = 16; }), "strips"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.warp_columns = 48; }), "warp_columns"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.stages = 9; }), "stages"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.strip_passes = 5; }), "strip_passes"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.k_split = 0; }), "k_split"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.k_split = 129; }), "slices"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
+  CHECK(holds(forbidden(query, [](SparseTensorMmaConfig& c) { c = {.row_warps = 1, .column_warps = 1, .warp_columns = 128, .stages = 2}; }),
+              "registers"));
+  CHECK(holds(forbidden(query_of({.n = 9, .element = Dtype::f16}, layer), [](SparseTensorMmaConfig& c) { c.warp_columns = 32; }), "columns"));
+  const ops::SpmmQuery few_rows = query_of({.n = 128, .element = Dtype::f16}, statistics_of(20, 2048, 0.1));
+  CHECK(holds(forbidden(few_rows,
+                        [](SparseTensorMmaConfig& c) { c = {.row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .stages = 2}; }),
+              "row"));
+}
+
+TEST_CASE("sparse_tensor_mma packs, multiplies and sums, and only what follows a launch of the plan may start before that ends") {
+  for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
+    for (const int k_split : {1, 2}) {
+      const Spmm problem{.n = 128, .element = Dtype::f16, .value_lifetime = lifetime};
+      const ops::SpmmQuery query = query_of(problem, layer);
+      SparseTensorMmaConfig config = ops::sparse_tensor_mma::default_config(query);
+      config.k_split = k_split;
+      std::vector<std::string> wanted = {"sparse_tensor_mma"};
+      if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
+      if (k_split > 1) wanted.emplace_back("unpack_sum");
+      std::vector<std::string> names;
+      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+        names.push_back(launch.request().family);
+        CHECK(shape_of(launch, problem).waits_for_previous == (names.size() > 1));
+      }
+      CHECK(names == wanted);
+    }
+}
+
+TEST_CASE("sparse_tensor_mma's grid has a block for each tile and slice of each product, and its workspace room for any strips and all sums") {
+  Spmm problem{.n = 100, .batch = 3, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
+  const TopologyStatistics statistics = statistics_of(300, 600, 0.1);
+  const SparseTensorMmaConfig config{.row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .k_split = 2};
+  const ops::SpmmQuery query = query_of(problem, statistics);
+  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  REQUIRE(launches.size() == 2);
+  const device::LaunchShape shape = shape_of(launches[0], problem);
+  CHECK(shape.block.x == 64);
+  CHECK(shape.grid.x == 5 * 4);
+  CHECK(shape.grid.y == 2 * 3);
+  const std::int64_t partial = 3 * 2 * (5 * 64) * (4 * 32) * 4;
+  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == partial);
+  problem.value_lifetime = ValueLifetime::per_call;
+  CHECK(family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config)) == ops::sparse_set_bytes_bound(statistics) + partial);
+}
+
+TEST_CASE("sparse strips are among the packed formats, one for each type of 16 bits") {
+  for (const Dtype element : {Dtype::f16, Dtype::bf16}) {
+    const std::string name = ops::sparse_format(element);
+    const ops::PackedFormat* const format = ops::find_packed_format(name);
+    REQUIRE(format != nullptr);
+    CHECK(format->name() == name);
+    CHECK(format->needs().sparse_strips);
+    CHECK(format->needs().packed());
+    CHECK(ops::sparse_format_element(name) == element);
+    const Spmm problem{.n = 256, .element = element};
+    CHECK(family().packed_format(query_of(problem, layer), family().default_config(query_of(problem, layer))) == name);
+  }
+  CHECK(ops::sparse_format(Dtype::f16) == "strip16x64/2:4/f16");
+  CHECK_FALSE(ops::sparse_format_element("strip16x64/2:4/f32"));
+}
+
+TEST_CASE("passes that are expected of a mask grow from one to two with its density, and with the rows multiplied together") {
+  const auto passes = [](double density, int rows) {
+    return ops::sparse_tensor::expected_passes(query_of(large, statistics_of(8192, 8192, density)), rows);
+  };
+  CHECK(passes(0.0001, 16) < 0.1);
+  CHECK(passes(0.02, 64) == doctest::Approx(1.016).epsilon(0.01));
+  CHECK(passes(0.05, 64) == doctest::Approx(1.22).epsilon(0.02));
+  CHECK(passes(0.1, 64) == doctest::Approx(1.85).epsilon(0.02));
+  CHECK(passes(0.1, 16) == doctest::Approx(1.38).epsilon(0.02));
+  CHECK(passes(0.9, 16) == doctest::Approx(2).epsilon(0.001));
+}
