@@ -6,6 +6,7 @@
 #include "abi/packed_strips.h"
 #include "abi/split_dense.h"
 #include "abi/unpack_sum.h"
+#include "abi/warpgroup_registers.h"
 
 namespace vostok {
 
@@ -31,7 +32,8 @@ constexpr int long_sum_blocks = 64;
 /// The tunables.
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
-  int warpgroups = 2;          ///< that multiply, 64 rows each
+  int warpgroups = 2;          ///< that multiply, 64 rows each; of every group
+  int k_groups = 1;            ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
   int tile_columns = 64;       ///< columns of B and C of a block
   int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
   int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
@@ -91,6 +93,7 @@ template <FieldsOf<UnpackWgmmaConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("mode", config.mode);
   visit("warpgroups", config.warpgroups);
+  visit("k_groups", config.k_groups);
   visit("tile_columns", config.tile_columns);
   visit("stages", config.stages);
   visit("strip_pairs", config.strip_pairs);
@@ -104,10 +107,12 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
 }
 
-constexpr int consumer_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }
+/// Warps that multiply: of one group, and of all.
+constexpr int group_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }
+constexpr int consumer_warps(const UnpackWgmmaConfig& config) { return config.k_groups * group_warps(config); }
 constexpr int threads(const UnpackWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
-/// Each warp that multiplies has one strip.
-constexpr int tile_strips(const UnpackWgmmaConfig& config) { return consumer_warps(config); }
+/// Each warp of a group has one strip.
+constexpr int tile_strips(const UnpackWgmmaConfig& config) { return group_warps(config); }
 constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
 
 /// 16-bit terms that a value is split into.
@@ -152,19 +157,18 @@ constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaCon
   return config.stages * (stage_bytes(traits, config) + 16);
 }
 
-/// Registers of a thread as the kernel is launched: what min_blocks leaves. They are given out to four warps at a time.
-constexpr int launch_registers(const UnpackWgmmaConfig& config) {
-  const int registers = 64 * 1024 / ((threads(config) + 127) / 128 * 128 * config.min_blocks) / 8 * 8;
-  return registers < 255 ? registers : 255;
-}
+constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
-constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && config.warpgroups > 1; }
-constexpr int kept_registers(const UnpackWgmmaConfig& config) { return config.prepare_dense ? 24 : 32; }
+constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && consumer_warps(config) > 4; }
+constexpr int kept_registers(const UnpackWgmmaConfig&) { return 40; }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
-  const int pool = launch_registers(config) * (config.warpgroups + 1);
-  const int registers = (pool - kept_registers(config)) / config.warpgroups / 8 * 8;
-  return registers < 240 ? registers : 240;
+  return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config));
+}
+
+/// Bytes of the groups' sums on their way to one another, in the place of the stages.
+constexpr int group_sums_bytes(const UnpackWgmmaConfig& config) {
+  return config.k_groups == 1 ? 0 : consumer_warps(config) * (config.tile_columns / 8) * 32 * 16;
 }
 
 }  // namespace vostok

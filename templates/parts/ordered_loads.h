@@ -1,4 +1,4 @@
-// Loads that stay where they stand: before the wait that hides them, or behind the barrier that what they read came through. PTX only.
+// Loads and stores that stay where they stand: before the wait that hides them, or behind the barrier that what they read came through. PTX only.
 #pragma once
 
 #include "parts/vector.h"
@@ -17,6 +17,20 @@ __device__ inline Vector<float, 2> load_shared_pair(unsigned shared) {
   Vector<float, 2> pair;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.at[0]), "=f"(pair.at[1]) : "r"(shared) : "memory");
   return pair;
+}
+
+/// Four, aligned to as many; and their way there.
+__device__ inline Vector<float, 4> load_shared_four(unsigned shared) {
+  Vector<float, 4> four;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(four.at[0]), "=f"(four.at[1]), "=f"(four.at[2]), "=f"(four.at[3])
+               : "r"(shared)
+               : "memory");
+  return four;
+}
+__device__ inline void store_shared_four(unsigned shared, const Vector<float, 4>& four) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "f"(four.at[0]), "f"(four.at[1]), "f"(four.at[2]), "f"(four.at[3])
+               : "memory");
 }
 
 }  // namespace vostok

@@ -1,7 +1,8 @@
 // SpMM on Hopper's tensor cores (wgmma): A is unpacked from packed strips into registers, B comes through shared memory.
 //
 // A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both operands into a ring
-// of stages; the others unpack their strips and multiply, and hand stages back. f32 is two 16-bit terms and three products: hi hi +
+// of stages; the others unpack their strips and multiply, and hand stages back. Where there are several groups of warpgroups, each takes every
+// so many-th k block, and they add up what they have at the end. f32 is two 16-bit terms and three products: hi hi +
 // hi lo + lo hi. Sums are in f32.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "spmm/unpack_output.h"
 #include "spmm/unpack_sum.h"
 #include "spmm/unpack_wgmma_consumer.h"
+#include "spmm/unpack_wgmma_groups.h"
 #include "spmm/unpack_wgmma_producer.h"
 #include "spmm/unpack_wgmma_rules.h"
 #include "spmm/unpack_wgmma_shared.h"
@@ -20,15 +22,16 @@ namespace vostok {
 
 /// Stores a warp's sums: in C, or in the slice's place of the partial sums.
 template <class F>
-__device__ inline void store_sums(const WarpgroupSum<F>& sum, const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile) {
+__device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, ConsumerWarp<F> warp) {
   const unsigned lane = threadIdx.x % 32;
-  const long long strip = tile.first_strip() + threadIdx.x / 32;
+  const long long strip = tile.first_strip() + warp.strip;
   const long long first_octet = tile.first_column() / 8;
   float elements[4];
   if constexpr (F::config.k_split > 1) {
 #pragma unroll
     for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      sum.fragment(elements, octet);
+      if (!sums.owns(octet)) continue;
+      sums.fragment(elements, octet);
       *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
                                                                                                      elements[3]};
     }
@@ -36,7 +39,8 @@ __device__ inline void store_sums(const WarpgroupSum<F>& sum, const UnpackWgmmaA
     const FragmentOutput<F> output(args, tile.product);
 #pragma unroll
     for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      sum.fragment(elements, octet);
+      if (!sums.owns(octet)) continue;
+      sums.fragment(elements, octet);
       output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements);
     }
   }
@@ -44,13 +48,16 @@ __device__ inline void store_sums(const WarpgroupSum<F>& sum, const UnpackWgmmaA
 
 template <class F>
 __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
-  const long long first_row = static_cast<long long>(tile.first_strip() + threadIdx.x / 32) * packed_strip_rows;
+  const ConsumerWarp<F> warp;
+  const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows;
   // Strips that do not fit are read here, and the launch before may be what packs them.
   if constexpr (!F::config.prepare_dense) wait_for_previous_launch();
   SumsAside<F> aside;
   WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
-  Consumer<F>(args, tile, stages).run(sum);
-  store_sums(sum, args, tile);
+  Consumer<F>(args, tile, stages, warp).run(sum);
+  GroupSums<F> sums(sum, stages, warp);
+  sums.exchange();
+  store_sums(sums, args, tile, warp);
 }
 
 template <class F>
@@ -65,7 +72,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
 #pragma unroll
     for (unsigned stage = 0; stage < config.stages; ++stage) {
       initialise_barrier(stages.full(stage), filling_arrivals(config));
-      initialise_barrier(stages.empty(stage), 32 * consumer_warps(config));
+      initialise_barrier(stages.empty(stage), 32 * group_warps(config));
     }
     publish_barriers();
   }

@@ -15,19 +15,20 @@ struct UnpackedStrip {
   unsigned at[strip_steps][terms(F::config)][strip_registers];
 };
 
-/// A warp's strips, k block after k block. Where they start is looked up one k block ahead.
+/// A warp's strips, one k block of its group after the other. Where they start is looked up one of them ahead.
 template <class F>
 class WarpStrips {
   static constexpr unsigned room = strip_stage_bytes(F::config);
   static constexpr bool all_fit = F::config.strip_pairs == packed_most_pairs;
 
  public:
-  __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp)
+  /// `exists`: there is a k block.
+  __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp, bool exists)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        row_strips_(strips.row_strips),
+        step_(F::config.k_groups * strips.row_strips),
         warp_(warp) {
-    look_ahead();
+    if (exists) look_ahead();
   }
 
   /// Unpacks the k block looked at, whose stage is full, and looks at the next one where there is one.
@@ -51,7 +52,7 @@ class WarpStrips {
     first_ = load_ahead(offsets_);
     own_ = load_ahead(offsets_ + warp_);
     if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
-    offsets_ += row_strips_;
+    offsets_ += step_;
   }
   template <class Reader>
   static __device__ void read(UnpackedStrip<F>& strip, Reader reader) {
@@ -63,7 +64,7 @@ class WarpStrips {
 
   const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
   const unsigned char* data_;
-  unsigned row_strips_;
+  unsigned step_;  ///< between the offsets of one k block and the next of the group
   unsigned warp_;
   unsigned first_ = 0;
   unsigned own_ = 0;
@@ -210,20 +211,29 @@ class WarpgroupSum {
   SumsAside<F>& aside_;
 };
 
-/// Where a warp that multiplies is in the ring: what it unpacks runs one stage ahead of what it multiplies where they overlap.
+/// Which of the warps that multiply the calling one is.
+template <class F>
+struct ConsumerWarp {
+  unsigned group = threadIdx.x / 32 / group_warps(F::config);
+  unsigned strip = threadIdx.x / 32 % group_warps(F::config);  ///< of the tile
+};
+
+/// Where a warp that multiplies is in the ring: what it unpacks runs ahead of what it multiplies where they overlap.
 template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   using Place = RingPlace<config.stages>;
 
  public:
-  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages)
+  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
       : stages_(stages),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), threadIdx.x / 32),
-        left_(tile.block_count(args)),
-        column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0) {}
+        left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),
+        column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0),
+        unpacked_{warp.group, 0},
+        multiplied_{warp.group, 0} {}
 
-  /// Everything that the slice has.
+  /// Every k block of the slice that is the group's.
   __device__ void run(WarpgroupSum<F>& sum) {
     if (left_ == 0) return;
     if constexpr (config.overlap) run_overlapped(sum);
@@ -262,7 +272,7 @@ class Consumer {
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
     wait_barrier(stages_.full(unpacked_.stage), unpacked_.parity);
     strips_.unpack(strip, stages_.strips(unpacked_.stage), looks_ahead);
-    unpacked_.advance();
+    unpacked_.advance(config.k_groups);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
@@ -275,12 +285,12 @@ class Consumer {
     sum.finish(stages_.scales(multiplied_.stage));
     // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the others' reads.
     arrive(stages_.empty(multiplied_.stage));
-    multiplied_.advance();
+    multiplied_.advance(config.k_groups);
   }
 
   UnpackWgmmaStages<F> stages_;
+  unsigned left_;  ///< k blocks
   WarpStrips<F> strips_;
-  unsigned left_;
   unsigned column_offset_;
   Place unpacked_;
   Place multiplied_;

@@ -4,37 +4,49 @@
 #include "parts/async_copy.h"
 #include "parts/bulk_copy.h"
 #include "parts/dependent_launch.h"
-#include "parts/loads.h"
+#include "parts/ordered_loads.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
 
-/// The strips of a tile in one k block follow one another: one copy, of what fits.
+/// The strips of a tile in one k block follow one another: one copy, of what fits. By one thread, which loads where they lie one k block ahead.
 template <class F>
 class StripCopies {
  public:
-  __device__ StripCopies(const PackedStrips& strips, unsigned first_block, unsigned first_strip)
+  __device__ StripCopies(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned count)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        row_strips_(strips.row_strips) {}
+        row_strips_(strips.row_strips),
+        left_(count) {
+    look_ahead();
+  }
 
-  /// Bytes of k block `i` from the first on that are copied, and where they lie.
-  struct Extent {
-    const unsigned char* from;
-    unsigned bytes;
-  };
-  __device__ Extent extent(unsigned i) const {
-    const unsigned* at = offsets_ + static_cast<long long>(i) * row_strips_;
-    const unsigned begin = load_global(at);
-    const unsigned bytes = (load_global(at + tile_strips(F::config)) - begin) * packed_unit_bytes;
+  /// Queues the next k block's copy. `more_bytes`: what else the stage's barrier is to wait for.
+  __device__ void copy(unsigned stage_strips, unsigned barrier, unsigned more_bytes) {
     constexpr unsigned room = strip_stage_bytes(F::config);
-    return {data_ + static_cast<long long>(begin) * packed_unit_bytes, bytes < room ? bytes : room};
+    const unsigned all = (end_ - begin_) * packed_unit_bytes;
+    const unsigned bytes = all < room ? all : room;
+    const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes;
+    look_ahead();
+    arrive_expecting(barrier, bytes + more_bytes);
+    copy_bulk(stage_strips, from, bytes, barrier);
   }
 
  private:
-  const unsigned* offsets_;
+  __device__ void look_ahead() {
+    if (left_ == 0) return;
+    --left_;
+    begin_ = load_ahead(offsets_);
+    end_ = load_ahead(offsets_ + tile_strips(F::config));
+    offsets_ += row_strips_;
+  }
+
+  const unsigned* offsets_;  ///< of the k block to look at next
   const unsigned char* data_;
   unsigned row_strips_;
+  unsigned left_;  ///< k blocks to look at
+  unsigned begin_ = 0;
+  unsigned end_ = 0;
 };
 
 /// B as split_dense left it: whole planes, and the columns' scales.
@@ -90,7 +102,8 @@ class PreparedTiles {
   long long scale_step_;
 };
 
-/// B of 16-bit elements from where it lies: lines of 128 bytes at most, 16 bytes a copy, zeros where the matrix ends.
+/// B of 16-bit elements from where it lies: lines of 128 bytes at most, 16 bytes a copy, zeros where the matrix ends. All copies of a thread
+/// have the same place in their lines: k block after k block, addresses only grow.
 template <class F>
 class DirectLines {
   static constexpr auto config = F::config;
@@ -98,44 +111,52 @@ class DirectLines {
   static constexpr unsigned chunk = 8;  ///< elements
   static constexpr unsigned lines = along_k ? config.tile_columns : packed_strip_columns;
   static constexpr unsigned chunks = (along_k ? packed_strip_columns : config.tile_columns) / chunk;  ///< of a line of the tile
-  static constexpr unsigned producers = 32 * config.producer_warps;
+  static constexpr unsigned line_step = 32 * config.producer_warps / chunks;
+  static constexpr unsigned copies = (lines + line_step - 1) / line_step;
+  static_assert(32 * config.producer_warps % chunks == 0, "threads take whole lines");
 
  public:
-  __device__ DirectLines(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, unsigned thread)
-      : leading_(args.dense_leading), thread_(thread) {
+  template <class Args, class Tile>
+  __device__ DirectLines(const Args& args, const Tile& tile, unsigned thread)
+      : dense_(static_cast<const unsigned short*>(args.dense) + tile.product * args.dense_stride), line_(thread / chunks) {
+    const unsigned place = thread % chunks;
     const long long k = static_cast<long long>(tile.first_block(args)) * packed_strip_columns;
     const long long column = tile.first_column();
-    dense_ = static_cast<const unsigned short*>(args.dense) + tile.product * args.dense_stride;
-    k_left_ = args.k - k;
-    columns_left_ = args.n - column;
-    dense_ += along_k ? column * leading_ + k : k * leading_ + column;
+    lines_left_ = along_k ? args.n - column : args.k - k;
+    length_left_ = (along_k ? args.k - k : args.n - column) - place * chunk;
+    from_ = dense_ + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column) + line_ * args.dense_leading + place * chunk;
+    step_ = line_step * args.dense_leading;
+    block_step_ = along_k ? packed_strip_columns : packed_strip_columns * args.dense_leading;
+    to_ = place / 8 * split_plane_bytes + line_ * split_line_bytes;
+    place_ = place % 8;
   }
 
-  /// Copies k block `i`.
-  __device__ void copy(const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned i) const {
-    const long long k = static_cast<long long>(i) * packed_strip_columns;
-    const unsigned short* const from = dense_ + (along_k ? k : k * leading_);
-    const long long k_left = k_left_ - k;
-    const long long lines_left = along_k ? columns_left_ : k_left;
-    const long long length_left = along_k ? k_left : columns_left_;
-#pragma unroll 4
-    for (unsigned index = thread_; index < lines * chunks; index += producers) {
-      const unsigned line = index / chunks;
-      const unsigned place = index % chunks;
-      const long long left = line < lines_left ? length_left - place * chunk : 0;
-      const int valid = left < 0 ? 0 : left < chunk ? static_cast<int>(left) * 2 : 16;
-      const unsigned short* const source = valid > 0 ? from + line * leading_ + place * chunk : dense_;
-      const unsigned group = place / 8 * split_plane_bytes;
-      copy_async_at(stages.dense(stage) + group + line * split_line_bytes + ((place % 8) ^ (line % 8)) * 16, source, valid);
+  /// Copies the next k block.
+  __device__ void copy(unsigned stage_dense) {
+    const unsigned short* from = from_;
+    const int valid = length_left_ >= chunk ? 16 : length_left_ > 0 ? static_cast<int>(length_left_) * 2 : 0;
+#pragma unroll
+    for (unsigned i = 0; i < copies; ++i) {
+      const unsigned line = line_ + i * line_step;
+      if (lines % line_step != 0 && line >= lines) break;
+      const bool inside = line < lines_left_ && valid > 0;
+      copy_async_at(stage_dense + to_ + i * line_step * split_line_bytes + (place_ ^ (line % 8)) * 16, inside ? from : dense_, inside ? valid : 0);
+      from += step_;
     }
+    from_ += block_step_;
+    (along_k ? length_left_ : lines_left_) -= packed_strip_columns;
   }
 
  private:
   const unsigned short* dense_;
-  long long leading_;
-  long long k_left_;
-  long long columns_left_;
-  unsigned thread_;
+  const unsigned short* from_;  ///< the thread's first element of the next k block
+  long long step_;              ///< between its lines, in elements
+  long long block_step_;        ///< between k blocks
+  long long lines_left_;        ///< of the matrix, from the tile's first in the next k block
+  long long length_left_;       ///< of those lines, from the thread's place on
+  unsigned line_;               ///< the thread's first
+  unsigned place_;              ///< its chunk in a line of 128 bytes
+  unsigned to_;                 ///< where that line lies in a stage
 };
 
 /// Waits until the stage is empty: at once in the ring's first round.
@@ -147,17 +168,13 @@ __device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const Ring
 /// One thread queues bulk copies of everything. Strips of the first stages do not wait for the launch that prepares B.
 template <class F>
 __device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
-  const StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip());
-  const PreparedTiles<F> dense(args, tile);
-  const auto copy_strips = [&](unsigned stage, unsigned i) {
-    const auto extent = strips.extent(i);
-    arrive_expecting(stages.full(stage), extent.bytes + PreparedTiles<F>::bytes);
-    copy_bulk(stages.strips(stage), extent.from, extent.bytes, stages.full(stage));
-  };
   const unsigned count = tile.block_count(args);
+  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), count);
+  const PreparedTiles<F> dense(args, tile);
+  const auto copy_strips = [&](unsigned stage) { strips.copy(stages.strips(stage), stages.full(stage), PreparedTiles<F>::bytes); };
   const unsigned ahead = count < F::config.stages ? count : F::config.stages;
 #pragma unroll 1
-  for (unsigned i = 0; i < ahead; ++i) copy_strips(i, i);
+  for (unsigned i = 0; i < ahead; ++i) copy_strips(i);
   wait_for_previous_launch();
 #pragma unroll 1
   for (unsigned i = 0; i < ahead; ++i) dense.copy(stages, i, i);
@@ -165,31 +182,26 @@ __device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const Unpac
 #pragma unroll 1
   for (unsigned i = ahead; i < count; ++i) {
     wait_empty(stages, place);
-    copy_strips(place.stage, i);
+    copy_strips(place.stage);
     dense.copy(stages, place.stage, i);
     place.advance();
   }
 }
 
 /// Every producing thread copies its chunks of B, and one the strips.
-template <class F>
-__device__ inline void produce_direct(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages,
-                                      unsigned thread) {
+template <class F, class Args, class Tile>
+__device__ inline void produce_direct(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
   wait_for_previous_launch();
-  const StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip());
-  const DirectLines<F> dense(args, tile, thread);
   const unsigned count = tile.block_count(args);
+  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), thread == 0 ? count : 0);
+  DirectLines<F> dense(args, tile, thread);
   RingPlace<F::config.stages> place;
 #pragma unroll 1
   for (unsigned i = 0; i < count; ++i, place.advance()) {
     wait_empty(stages, place);
-    if (thread == 0) {
-      const auto extent = strips.extent(i);
-      arrive_expecting(stages.full(place.stage), extent.bytes);
-      copy_bulk(stages.strips(place.stage), extent.from, extent.bytes, stages.full(place.stage));
-    }
+    if (thread == 0) strips.copy(stages.strips(place.stage), stages.full(place.stage), 0);
     __syncwarp();
-    dense.copy(stages, place.stage, i);
+    dense.copy(stages.dense(place.stage));
     arrive_after_copies(stages.full(place.stage));
   }
   wait_async<0>();

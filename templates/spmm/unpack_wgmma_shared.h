@@ -3,6 +3,7 @@
 
 #include "abi/unpack_wgmma.h"
 #include "parts/mbarrier.h"
+#include "parts/ring_place.h"
 #include "parts/shared.h"
 #include "parts/shared_address.h"
 
@@ -37,20 +38,6 @@ class UnpackWgmmaStages {
 
  private:
   unsigned base_;
-};
-
-/// A place in the ring, and the parity of its round.
-template <int stages>
-struct RingPlace {
-  unsigned stage = 0;
-  unsigned parity = 0;
-
-  __device__ void advance() {
-    if (++stage == stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
 };
 
 template <class F>

@@ -124,6 +124,26 @@ TEST_CASE("unpack_wgmma: more k blocks than stages, in turn and overlapped") {
         }
 }
 
+TEST_CASE("unpack_wgmma: groups of warpgroups take a tile's k blocks in turn, with any number left over") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int k_groups : {2, 4})
+      for (const int warpgroups : {1, 2})
+        for (const bool overlap : {false, true}) {
+          if (warpgroups * k_groups > 4) continue;
+          const Spmm problem = problem_of(63, element);
+          UnpackWgmmaConfig config = plain(problem, 32);
+          config.prepare_dense = true;
+          config.warpgroups = warpgroups;
+          config.k_groups = k_groups;
+          config.overlap = overlap;
+          config.producer_warps = 4;
+          config.strip_pairs = element == Dtype::f32 ? 256 : 512;
+          config.stages = k_groups + 1;
+          for (const std::int64_t blocks : {k_groups, k_groups + 1, 2 * k_groups + 3, 21})
+            check(UnpackCase(sparse::uniform(130, 64 * blocks - 5, 0.6, seed), problem, seed), config);
+        }
+}
+
 TEST_CASE("unpack_wgmma: several warpgroups, and registers that they exchange") {
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const int warpgroups : {2, 4})

@@ -38,23 +38,28 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double unpack_instructions = 16 * 4.5 + 45;
   constexpr double unpack_latency = 260;
   constexpr double barrier_latency = 110;
-  constexpr double l2_bytes_per_cycle = 32;
+  constexpr double producer_latency = 200;
+  constexpr double direct_producer_latency = 480;  // measured: k blocks follow one another no faster
+  constexpr double l2_bytes_per_cycle = 36;  // of one multiprocessor, by bulk copies, however many others copy
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double copies = c.prepare_dense ? 0 : c.tile_columns * 8 / 32.0 * 8 / 4;
+  const double copies = c.prepare_dense ? 0 : c.tile_columns * 8 / 32.0 * 4 / 4;
   const double unpacking = unpack_latency + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2;
+  // A group has as many k blocks' time for its chain as there are groups.
+  const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
           .memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle,
-          .chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying)};
+          .chain = std::max(chain / c.k_groups, c.prepare_dense ? producer_latency : direct_producer_latency)};
 }
 
-/// Cycles of a k block where so many blocks share a multiprocessor.
-double shared_cycles(const BlockCycles& block, int blocks) {
-  constexpr double overlap_loss = 0.12;  // resources are never used perfectly beside one another
+/// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where
+/// warpgroups wait for the same stage: they unpack together, and multiply together.
+double shared_cycles(const BlockCycles& block, int blocks, bool lockstep) {
+  const double overlap_loss = lockstep ? 0.4 : 0.12;
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -82,10 +87,13 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  const double store_cycles = 300 + tile_rows(config) * config.tile_columns * 4.0 / 24;
+  const double exchange_cycles = config.k_groups == 1 ? 0 : 150 + group_sums_bytes(config) / 48.0;
+  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24;
   constexpr double exposed_unpacking = 1.06;  // where warpgroups hide one another's by chance alone
   const double blocks_cycles = as_double(slice_blocks(query, config)) * (config.overlap ? 1 : exposed_unpacking);
-  const auto wave_cycles = [&](int together) { return blocks_cycles * shared_cycles(block, together) + start_cycles + store_cycles * together; };
+  const auto wave_cycles = [&](int together) {
+    return blocks_cycles * shared_cycles(block, together, config.warpgroups > 1) + start_cycles + store_cycles * together;
+  };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
   const double packed_bytes =

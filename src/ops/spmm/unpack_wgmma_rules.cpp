@@ -51,6 +51,10 @@ int registers_needed(const UnpackWgmmaConfig& config) {
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.
 constexpr std::array rules = {
     Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
+    Rule{"k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
+         [](const Case& c) {
+           return !is_power_of_two(c.config.k_groups, 1, 4) || (c.config.k_groups > 1 && c.config.warpgroups * c.config.k_groups > 4);
+         }},
     Rule{"tile_columns is a power of two from 8 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 8, 256); }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
@@ -58,6 +62,8 @@ constexpr std::array rules = {
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
+    Rule{"there are fewer stages than k_groups, or no more where they overlap",
+         [](const Case& c) { return c.config.stages < c.config.k_groups + (c.config.overlap ? 1 : 0); }},
     Rule{"strip_pairs is a multiple of 4 from 16 to 512",
          [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
     Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
@@ -71,7 +77,7 @@ constexpr std::array rules = {
                   c.config.min_blocks < 1 || c.config.min_blocks > 16;
          }},
     Rule{"producer_warps is 4 where warpgroups exchange registers, else 1 or 4",
-         [](const Case& c) { return c.config.producer_warps != 4 && (c.config.warpgroups > 1 || c.config.producer_warps != 1); }},
+         [](const Case& c) { return c.config.producer_warps != 4 && (consumer_warps(c.config) > 4 || c.config.producer_warps != 1); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
@@ -83,6 +89,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
+    Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
+         [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
@@ -101,6 +109,8 @@ constexpr std::array rules = {
            return bytes > most_shared_bytes(c.query) ||
                   c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_multiprocessor(c.query);
          }},
+    Rule{"the sums of k_groups do not fit in the place of the stages",
+         [](const Case& c) { return group_sums_bytes(c.config) > c.config.stages * stage_bytes(c.traits(), c.config); }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
     Rule{"half of the tile's rows or more would lie past the last one",

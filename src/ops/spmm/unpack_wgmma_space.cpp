@@ -12,7 +12,11 @@ namespace vostok::ops::unpack_wgmma {
 
 namespace {
 
-constexpr std::array warpgroup_counts = {2, 1, 4};
+struct Warpgroups {
+  int of_group;
+  int groups;
+};
+constexpr std::array<Warpgroups, 6> warpgroup_counts = {{{2, 1}, {1, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}};
 constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
 constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
 constexpr std::array k_splits = {1, 2, 3, 4, 6, 8, 12, 16};
@@ -65,7 +69,7 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 
 /// What a shape leaves open, decided.
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
-  config.producer_warps = config.warpgroups > 1 || !config.prepare_dense ? 4 : 1;
+  config.producer_warps = consumer_warps(config) > 4 || !config.prepare_dense ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config.mode, config.tile_columns);
   config.stream_output = streams_output(query);
   config.stages = stages_that_fit(query, config);
@@ -77,12 +81,13 @@ template <class Visit>
 void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
     for (const bool prepare_dense : preparations(query))
-      for (const int warpgroups : warpgroup_counts)
+      for (const auto [warpgroups, k_groups] : warpgroup_counts)
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
             for (const bool overlap : {true, false})
               visit(complete(query, {.mode = mode,
                                      .warpgroups = warpgroups,
+                                     .k_groups = k_groups,
                                      .tile_columns = tile_columns,
                                      .strip_pairs = strip_pairs,
                                      .overlap = overlap,

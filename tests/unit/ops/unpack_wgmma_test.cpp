@@ -115,14 +115,14 @@ TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
 
 TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   const UnpackWgmmaConfig narrow = ops::unpack_wgmma::default_config(query_of({.n = 128, .value_lifetime = ValueLifetime::persistent}, layer));
-  CHECK(narrow.warpgroups == 2);
-  CHECK(narrow.tile_columns == 64);
+  CHECK(narrow.warpgroups == 1);
+  CHECK(narrow.k_groups == 2);
+  CHECK(narrow.tile_columns == 128);
   CHECK(narrow.overlap);
   CHECK(narrow.k_split == 1);
   const Spmm small{.n = 32, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   const UnpackWgmmaConfig few = ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2)));
-  CHECK(few.warpgroups == 4);
-  CHECK(few.k_split == 4);
+  CHECK(few.k_split >= 2);
   CHECK_FALSE(few.prepare_dense);
 }
 
@@ -146,6 +146,9 @@ TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a blo
 TEST_CASE("unpack_wgmma's rules name what they forbid") {
   const ops::SpmmQuery query = query_of({.n = 128}, layer);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 3; })->find("warpgroups") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 3; })->find("k_groups") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 4, c.stages = 4; })->find("fewer stages") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 2, c.k_split = 32; })->find("slice of k") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; })->find("tile_columns") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; })->find("mode") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("split") != std::string::npos);

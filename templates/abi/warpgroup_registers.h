@@ -1,0 +1,18 @@
+// Registers of blocks whose warpgroups exchange them (parts/register_pool.h): one copies and gives most of its registers to those that multiply.
+#pragma once
+
+namespace vostok {
+
+/// Registers of a thread as a kernel is launched: what min_blocks leaves. They are given out to four warps at a time.
+constexpr int launched_registers(int threads, int min_blocks) {
+  const int registers = 64 * 1024 / ((threads + 127) / 128 * 128 * min_blocks) / 8 * 8;
+  return registers < 255 ? registers : 255;
+}
+
+/// What each of `warpgroups` has once one more keeps only `kept` of its own.
+constexpr int shared_out_registers(int launched, int warpgroups, int kept) {
+  const int registers = (launched * (warpgroups + 1) - kept) / warpgroups / 8 * 8;
+  return registers < 240 ? registers : 240;
+}
+
+}  // namespace vostok

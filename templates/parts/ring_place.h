@@ -1,0 +1,22 @@
+// A ring of stages in shared memory, through which a producer and its consumers go.
+#pragma once
+
+namespace vostok {
+
+/// A place in the ring, and the parity of its round.
+template <int stages>
+struct RingPlace {
+  unsigned stage = 0;
+  unsigned parity = 0;
+
+  /// Goes on by so many stages: no more than the ring has.
+  __device__ void advance(unsigned step = 1) {
+    stage += step;
+    if (stage >= stages) {
+      stage -= stages;
+      parity ^= 1;
+    }
+  }
+};
+
+}  // namespace vostok
