@@ -1,0 +1,78 @@
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+
+#include <utility>
+
+#include "codegen/expression.hpp"
+
+namespace vostok::ops {
+
+namespace sparse_tensor_wgmma {
+
+namespace {
+
+static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(), "fields(SparseTensorWgmmaConfig) must name every member");
+
+Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology, bool is_first) {
+  const SparseTensorTraits t = sparse_tensor::traits(query, config.k_split);
+  codegen::KernelRequest request = {
+      .family = "sparse_tensor_wgmma",
+      .header = "spmm/sparse_tensor_wgmma.h",
+      .expression = codegen::name_expression("sparse_tensor_wgmma", "SparseTensorTraits", t, "SparseTensorWgmmaConfig", config),
+      .features = "a"};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  return Launch::of<SpmmArguments, SparseTensorArgs>(std::move(request), shape,
+                                                     sparse_tensor::binding(query, workspace(query, config).product, topology));
+}
+
+}  // namespace
+
+sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  return sparse_tensor::workspace(query, {.rows = tile_rows(config), .columns = config.tile_columns}, config.k_split, config.stream_output);
+}
+
+}  // namespace sparse_tensor_wgmma
+
+namespace {
+
+class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConfig> {
+ public:
+  std::string_view name() const override { return "sparse_tensor_wgmma"; }
+  bool runs_on(std::string_view architecture) const override { return architecture == "sm_90"; }
+
+ protected:
+  std::optional<std::string> declines(const SpmmQuery& query) const override {
+    if (query.device != nullptr && !runs_on(query.device->architecture())) return "wgmma is an instruction of sm_90a alone";
+    return sparse_tensor_wgmma::declines(query);
+  }
+  SparseTensorWgmmaConfig default_config(const SpmmQuery& query) const override { return sparse_tensor_wgmma::default_config(query); }
+  std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) const override { return sparse_tensor_wgmma::space(query); }
+  std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) const override { return sparse_tensor_wgmma::short_list(query); }
+  std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
+    return sparse_tensor_wgmma::forbidden(query, config);
+  }
+  double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
+    return sparse_tensor_wgmma::predict_us(query, config);
+  }
+
+  TopologyNeeds needs(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override { return sparse_tensor::needs(query); }
+  std::string packed_format(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override { return sparse_format(query.problem.element); }
+
+  std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
+    return sparse_tensor_wgmma::workspace(query, config).bytes;
+  }
+
+  std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology) const override {
+    std::vector<Launch> list;
+    if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
+    list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology, list.empty()));
+    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product));
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_sparse_tensor_wgmma() { return std::make_unique<SparseTensorWgmma>(); }
+
+}  // namespace vostok::ops

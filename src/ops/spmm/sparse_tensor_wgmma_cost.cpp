@@ -1,0 +1,76 @@
+// The cost model of sparse_tensor_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other,
+// and the launches around. Constants stand for an H200 (kernel figures of the feasibility study); it ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+
+namespace vostok::ops::sparse_tensor_wgmma {
+
+namespace {
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+/// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
+struct BlockCycles {
+  double tensor;
+  double issue;
+  double memory;
+  double chain;
+};
+
+BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) {
+  constexpr double cycles_of_columns = 0.85;  // of one multiplication of 64 x 32, for each column: B's way through shared memory
+  constexpr double load_instructions = 45;
+  constexpr double copy_instructions = 7;
+  constexpr double barrier_latency = 140;
+  constexpr double l2_bytes_per_cycle = 38;
+  const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
+  const double multiplications = passes * c.tile_columns * cycles_of_columns;
+  const double copies = c.tile_columns * split_line_bytes / 16.0;
+  const double bytes = c.tile_columns * split_line_bytes + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
+  return {.tensor = c.warpgroups * multiplications,
+          .issue = c.warpgroups * (load_instructions + passes * 14) + copies / 32 * copy_instructions / 4,
+          .memory = bytes / l2_bytes_per_cycle,
+          .chain = multiplications + barrier_latency};
+}
+
+/// Cycles of a k block where so many blocks share a multiprocessor.
+double shared_cycles(const BlockCycles& block, int blocks) {
+  constexpr double overlap_loss = 0.12;  // resources are never used perfectly beside one another
+  const double tensor = blocks * block.tensor;
+  const double issue = blocks * block.issue;
+  const double memory = blocks * block.memory;
+  const double longest = std::max({tensor, issue, memory, block.chain});
+  return longest + overlap_loss * (tensor + issue + memory + block.chain - longest);
+}
+
+}  // namespace
+
+double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  constexpr double launch_us = 1.6;
+  constexpr double start_cycles = 1900;  // barriers, the first copies
+  const Machine machine = machine_of(query);
+  const TopologyStatistics& s = query.statistics;
+  const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
+  const double batch = as_double(query.problem.batch);
+  const double blocks = as_double(ceil_div(s.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
+  const double resident = machine.multiprocessors * config.min_blocks;
+  const double full_waves = std::floor(blocks / resident);
+  const double rest = blocks - full_waves * resident;
+  const BlockCycles block = cycles_of(query, config);
+  const double store_cycles = 300 + tile_rows(config) * config.tile_columns * 4.0 / 24;
+  const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
+  const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };
+  double cycles = full_waves * wave_cycles(config.min_blocks);
+  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
+  const double packed = as_double(ceil_div(s.rows, packed_strip_rows) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
+  const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
+  const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) / machine.memory_bytes_per_us;
+  return launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us) +
+         sparse_tensor::other_launches_us(query, workspace(query, config).product);
+}
+
+}  // namespace vostok::ops::sparse_tensor_wgmma

@@ -1,0 +1,111 @@
+// The space of sparse_tensor_wgmma as tables, and the default: of everything that the rules admit, what the cost model likes best.
+#include <algorithm>
+#include <array>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+
+namespace vostok::ops::sparse_tensor_wgmma {
+
+namespace {
+
+/// A block's part of C, and how many share a multiprocessor.
+struct Shape {
+  int warpgroups;
+  int tile_columns;
+  int min_blocks;
+};
+
+constexpr std::array shapes = {Shape{2, 256, 1}, Shape{2, 128, 1}, Shape{1, 128, 2}, Shape{1, 256, 1},
+                               Shape{1, 128, 1}, Shape{2, 64, 1},  Shape{1, 64, 2},  Shape{1, 64, 1}};
+/// Passes of a strip that stages have room for: every strip's, or those that strips have where few nonzeros share four columns.
+constexpr std::array pass_rooms = {sparse_steps * sparse_most_passes, 3};
+constexpr std::array k_splits = {1, 2, 3, 4, 6, 8};
+constexpr std::array raster_row_counts = {8, 4, 16, 32};
+
+/// As many stages as fit where so many blocks share a multiprocessor, up to six.
+int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  constexpr int most_stages = 6;
+  constexpr std::int64_t reserved_shared_bytes = 1024;
+  SparseTensorWgmmaConfig one = config;
+  one.stages = 1;
+  const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, config.k_split), one);
+  const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
+}
+
+SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, int k_split) {
+  SparseTensorWgmmaConfig config = {.warpgroups = shape.warpgroups,
+                                    .tile_columns = shape.tile_columns,
+                                    .strip_passes = strip_passes,
+                                    .k_split = k_split,
+                                    .min_blocks = shape.min_blocks,
+                                    .stream_output = sparse_tensor::streams_output(query)};
+  config.stages = stages_that_fit(query, config);
+  return config;
+}
+
+/// visit(config) for every combination of the tables but raster_rows.
+template <class Visit>
+void for_each_config(const SpmmQuery& query, Visit visit) {
+  for (const Shape& shape : shapes)
+    for (const int strip_passes : pass_rooms)
+      for (const int k_split : k_splits) visit(config_of(query, shape, strip_passes, k_split));
+}
+
+void add_new(std::vector<SparseTensorWgmmaConfig>& list, const SparseTensorWgmmaConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+/// A config with its predicted time.
+struct Ranked {
+  SparseTensorWgmmaConfig config;
+  double us;
+};
+
+/// Every admitted combination, best first.
+std::vector<Ranked> ranked(const SpmmQuery& query) {
+  std::vector<Ranked> list;
+  for_each_config(query, [&](const SparseTensorWgmmaConfig& config) {
+    if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
+  });
+  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
+  return list;
+}
+
+}  // namespace
+
+SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
+  const std::vector<Ranked> list = ranked(query);
+  if (!list.empty()) return list.front().config;
+  // Nothing is admitted: what declines() names the reason of.
+  return config_of(query, shapes.back(), pass_rooms.back(), k_splits.front());
+}
+
+std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) {
+  std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
+  for_each_config(query, [&](SparseTensorWgmmaConfig config) {
+    for (const int raster_rows : raster_row_counts) {
+      config.raster_rows = raster_rows;
+      add_new(list, config);
+    }
+  });
+  return list;
+}
+
+std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
+  constexpr std::size_t length = 12;
+  std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
+  for (const Ranked& candidate : ranked(query)) {
+    if (list.size() == length) break;
+    add_new(list, candidate.config);
+    // The model is least sure of how tiles share what they read.
+    SparseTensorWgmmaConfig other = candidate.config;
+    other.raster_rows = 16;
+    if (list.size() < length) add_new(list, other);
+  }
+  return list;
+}
+
+}  // namespace vostok::ops::sparse_tensor_wgmma

@@ -1,0 +1,71 @@
+// sparse_tensor_wgmma, sparse_tensor by wgmma.sp (Hopper, sm_90a): what host and kernel share.
+#pragma once
+
+#include "abi/sparse_tensor.h"
+#include "abi/split_dense.h"
+#include "abi/unpack_wgmma.h"
+
+namespace vostok {
+
+/// The tunables.
+struct SparseTensorWgmmaConfig {
+  int warpgroups = 2;          ///< that multiply, 64 rows each
+  int tile_columns = 256;      ///< columns of B and C of a block
+  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
+  int strip_passes = 4;        ///< passes for which a stage has room, for each strip of the tile; what does not fit is read from global memory
+  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  int producer_warps = 4;      ///< that copy; four of them give their registers to the others
+  int raster_rows = 8;         ///< row tiles that are walked before the next column tile
+  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  bool stream_output = false;  ///< C is stored as data that will not be read soon
+
+  friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
+};
+
+template <FieldsOf<SparseTensorWgmmaConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("warpgroups", config.warpgroups);
+  visit("tile_columns", config.tile_columns);
+  visit("stages", config.stages);
+  visit("strip_passes", config.strip_passes);
+  visit("k_split", config.k_split);
+  visit("producer_warps", config.producer_warps);
+  visit("raster_rows", config.raster_rows);
+  visit("min_blocks", config.min_blocks);
+  visit("stream_output", config.stream_output);
+}
+
+constexpr int consumer_warps(const SparseTensorWgmmaConfig& config) { return 4 * config.warpgroups; }
+constexpr int threads(const SparseTensorWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
+/// Each warp that multiplies has one strip.
+constexpr int tile_strips(const SparseTensorWgmmaConfig& config) { return consumer_warps(config); }
+constexpr int tile_rows(const SparseTensorWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_columns(const SparseTensorWgmmaConfig& config) { return config.tile_columns; }
+
+// What the parts that this family shares with unpack_wgmma ask of a config (spmm/unpack_wgmma_shared.h, spmm/unpack_wgmma_producer.h).
+
+/// Whether k runs along the lines of B in shared memory: a column-major B as it is.
+constexpr bool lines_along_k(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) { return traits.dense_layout == Layout::column_major; }
+/// Bytes of B in one stage, a multiple of 1024: planes of 64 columns side by side, or a line of 64 k for each column.
+constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgmmaConfig& config) { return config.tile_columns * split_line_bytes; }
+constexpr int column_scale_bytes(const SparseTensorWgmmaConfig&) { return 0; }
+/// Room for the strips of a tile's k block.
+constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
+  return tile_strips(config) * packed_unit_bytes * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
+}
+
+/// Dynamic shared memory of a block: stages, and two barriers for each.
+constexpr int shared_bytes(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig& config) {
+  return config.stages * (dense_stage_bytes(traits, config) + strip_stage_bytes(config) + 16);
+}
+
+/// The block of unpack_wgmma that has the same warps: registers are given out and exchanged as there.
+constexpr UnpackWgmmaConfig same_warps(const SparseTensorWgmmaConfig& config) {
+  return {.warpgroups = config.warpgroups, .prepare_dense = false, .producer_warps = config.producer_warps, .min_blocks = config.min_blocks};
+}
+constexpr int launch_registers(const SparseTensorWgmmaConfig& config) { return launch_registers(same_warps(config)); }
+constexpr bool exchanges_registers(const SparseTensorWgmmaConfig& config) { return exchanges_registers(same_warps(config)); }
+constexpr int kept_registers(const SparseTensorWgmmaConfig& config) { return kept_registers(same_warps(config)); }
+constexpr int gained_registers(const SparseTensorWgmmaConfig& config) { return gained_registers(same_warps(config)); }
+
+}  // namespace vostok

@@ -1,0 +1,80 @@
+// SpMM on Hopper's tensor cores that skip two of every four elements (wgmma.sp): A comes as sparse strips (abi/sparse_strips.h), whose
+// passes are registers already, B through shared memory. Exact for any A, fast where second passes are rare.
+//
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. Four warps copy k blocks of both operands into a ring of
+// stages; the others load their strips, multiply, and hand stages back. Sums are in f32.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/sparse_tensor_wgmma.h"
+#include "parts/dependent_launch.h"
+#include "parts/register_pool.h"
+#include "spmm/sparse_tensor_wgmma_consumer.h"
+#include "spmm/sparse_tensor_wgmma_rules.h"
+#include "spmm/unpack_output.h"
+#include "spmm/unpack_sum.h"
+#include "spmm/unpack_tile.h"
+#include "spmm/unpack_wgmma_producer.h"
+#include "spmm/unpack_wgmma_shared.h"
+
+namespace vostok {
+
+/// Stores a warp's sums: in C, or in the slice's place of the partial sums.
+template <class F>
+__device__ inline void store_sums(const SparseWarpgroupSum<F>& sum, const SparseTensorArgs& args, const UnpackTile<F>& tile) {
+  const unsigned lane = threadIdx.x % 32;
+  const long long strip = tile.first_strip() + threadIdx.x / 32;
+  const long long first_octet = tile.first_column() / 8;
+  float elements[4];
+  if constexpr (F::config.k_split > 1) {
+#pragma unroll
+    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
+      sum.fragment(elements, octet);
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
+                                                                                                     elements[3]};
+    }
+  } else {
+    const FragmentOutput<F> output(args, tile.product);
+#pragma unroll
+    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
+      sum.fragment(elements, octet);
+      output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements);
+    }
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_wgmma(const __grid_constant__ SparseTensorArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr SparseTensorWgmmaRules<F> rules;
+  const auto tile = UnpackTile<F>::of_block(args);
+  if (!tile.exists(args)) return;
+
+  const UnpackWgmmaStages<F> stages;
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (unsigned stage = 0; stage < config.stages; ++stage) {
+      // One arrival with the strips' bytes, and one of every thread that copies B.
+      initialise_barrier(stages.full(stage), 1 + 32 * config.producer_warps);
+      initialise_barrier(stages.empty(stage), 32 * consumer_warps(config));
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  if constexpr (config.k_split > 1) allow_next_launch();
+
+  constexpr unsigned consumers = 32 * consumer_warps(config);
+  if (threadIdx.x >= consumers) {
+    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
+    produce_direct<F>(args, tile, stages, threadIdx.x - consumers);
+  } else {
+    if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
+    // Strips that do not fit are read here, and the launch before may be what packs them.
+    wait_for_previous_launch();
+    SparseWarpgroupSum<F> sum;
+    SparseConsumer<F>(args, tile, stages).run(sum);
+    store_sums(sum, args, tile);
+  }
+}
+
+}  // namespace vostok

@@ -1,0 +1,154 @@
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "codegen/fields.hpp"
+#include "sparse/generate.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
+}
+
+TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
+  const double mean_row = static_cast<double>(cols) * density;
+  return {.rows = rows,
+          .cols = cols,
+          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
+          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
+          .mean_row = mean_row};
+}
+
+const TopologyStatistics layer = statistics_of(8192, 8192, 0.03);
+constexpr Spmm large = {.n = 4096, .element = Dtype::f16};
+
+const ops::Family& family() {
+  static const auto made = ops::make_sparse_tensor_wgmma();
+  return *made;
+}
+
+/// The reason against the default config with one change.
+std::string forbidden(const ops::SpmmQuery& query, const std::function<void(SparseTensorWgmmaConfig&)>& change) {
+  SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+  change(config);
+  return ops::sparse_tensor_wgmma::forbidden(query, config).value_or("");
+}
+
+bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+Spmm random_problem(sparse::Random& random) {
+  Spmm problem{.n = 8 * (5 + random.below(std::int64_t{1} << random.below(10)))};
+  problem.element = random.below(2) == 0 ? Dtype::f16 : Dtype::bf16;
+  problem.output = static_cast<Dtype>(random.below(3));
+  problem.dense_layout = static_cast<Layout>(random.below(2));
+  problem.output_layout = static_cast<Layout>(random.below(2));
+  problem.batch = 1 + random.below(3);
+  problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
+  return problem;
+}
+
+device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
+  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  char memory[1] = {};
+  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
+  return launch.bind(&call, arguments);
+}
+
+}  // namespace
+
+TEST_CASE("sparse_tensor_wgmma serves GPUs of sm_90, 16-bit elements, B whose lines are aligned to 16 bytes, and n above 32") {
+  CHECK(family().runs_on("sm_90"));
+  for (const char* other : {"emulator", "sm_80", "sm_89", "sm_100", "sm_120"}) CHECK_FALSE(family().runs_on(other));
+  const auto declined = [](const Spmm& problem, const TopologyStatistics& statistics) {
+    return family().declines(query_of(problem, statistics)).value_or("");
+  };
+  CHECK(declined(large, layer).empty());
+  CHECK(holds(declined({.n = 128}, layer), "32 bits"));
+  CHECK(holds(declined({.n = 32, .element = Dtype::f16}, layer), "32 or less"));
+  CHECK(holds(declined({.n = 100, .element = Dtype::f16}, layer), "16 bytes"));
+  CHECK(declined({.n = 100, .element = Dtype::f16, .dense_layout = Layout::column_major}, layer).empty());
+  CHECK(holds(declined({.n = 128, .element = Dtype::f16, .alignment_bytes = 8}, layer), "16 bytes"));
+  CHECK(holds(declined({.n = 128, .element = Dtype::f16, .math = Math::strict}, layer), "strict"));
+  CHECK(holds(declined(large, {.rows = 8, .cols = 8}), "no nonzeros"));
+}
+
+TEST_CASE("sparse_tensor_wgmma's default config is admitted for every aligned problem, and lists begin with it and repeat nothing") {
+  constexpr std::uint64_t seed = 15;
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  for (int i = 0; i < 60; ++i) {
+    const Spmm problem = random_problem(random);
+    const TopologyStatistics statistics =
+        statistics_of(1 + random.below(9000), 8 * (1 + random.below(1000)), 0.01 * static_cast<double>(1 + random.below(99)));
+    const ops::SpmmQuery query = query_of(problem, statistics);
+    INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
+    CHECK(family().declines(query).value_or("") == "");
+    const FieldMap standard = family().default_config(query);
+    CHECK(family().forbidden(query, standard).value_or("") == "");
+    const std::vector<FieldMap> list = family().short_list(query);
+    CHECK(list.front() == standard);
+    CHECK(list.size() <= 12);
+    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
+    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    if (i % 20 != 0) continue;
+    const std::vector<FieldMap> space = family().space(query);
+    CHECK(space.front() == standard);
+    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(space.size() < 1000);
+  }
+}
+
+TEST_CASE("sparse_tensor_wgmma's rules name what they forbid") {
+  const ops::SpmmQuery query = query_of(large, layer);
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 3; }), "warpgroups"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.tile_columns = 32; }), "tile_columns"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 9; }), "stages"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.strip_passes = 0; }), "strip_passes"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1; }), "four warps"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129; }), "slices"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }), "registers"));
+  CHECK(holds(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer), [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
+              "columns"));
+  CHECK(holds(forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
+                        [](SparseTensorWgmmaConfig& c) { c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.min_blocks = 1; }),
+              "rows"));
+}
+
+TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a, and only what follows a launch of the plan may start before that ends") {
+  for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
+    for (const int k_split : {1, 2}) {
+      const Spmm problem{.n = 128, .element = Dtype::f16, .value_lifetime = lifetime};
+      const ops::SpmmQuery query = query_of(problem, layer);
+      SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+      config.k_split = k_split;
+      std::vector<std::string> wanted = {"sparse_tensor_wgmma"};
+      if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
+      if (k_split > 1) wanted.emplace_back("unpack_sum");
+      std::vector<std::string> names;
+      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+        names.push_back(launch.request().family);
+        CHECK(shape_of(launch, problem).waits_for_previous == (names.size() > 1));
+        CHECK(launch.request().features == (names.back() == "sparse_tensor_wgmma" ? "a" : ""));
+      }
+      CHECK(names == wanted);
+    }
+}
+
+TEST_CASE("the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {
+  const SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query_of(large, layer));
+  CHECK(config.warpgroups == 2);
+  CHECK(config.tile_columns == 256);
+  CHECK(config.k_split == 1);
+  CHECK(config.stages >= 4);
+  CHECK(gained_registers(config) == 232);
+}
