@@ -11,6 +11,7 @@
 #include "ops/spmm/nonzero_split.hpp"
 #include "ops/spmm/row_tile.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -35,7 +36,7 @@ const std::vector<Operation>& every_operation() {
   static const std::vector<Operation> list = [] {
     std::vector<Operation> made;
     made.push_back(operation("spmm", make_row_tile(), make_nonzero_split(), make_unpack_mma(), make_unpack_wgmma(), make_sparse_vector(),
-                             make_sparse_tensor_mma()));
+                             make_sparse_tensor_mma(), make_sparse_tensor_wgmma()));
     made.push_back(operation("sddmm", make_row_strips(), make_tensor_sample()));
     made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
     made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));
