@@ -6,6 +6,7 @@
 #include "ops/family.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
 #include "ops/softmax/row_softmax.hpp"
 #include "ops/softmax/split_softmax.hpp"
 #include "ops/spmm/nonzero_split.hpp"
@@ -37,7 +38,7 @@ const std::vector<Operation>& every_operation() {
     std::vector<Operation> made;
     made.push_back(operation("spmm", make_row_tile(), make_nonzero_split(), make_unpack_mma(), make_unpack_wgmma(), make_sparse_vector(),
                              make_sparse_tensor_mma(), make_sparse_tensor_wgmma()));
-    made.push_back(operation("sddmm", make_row_strips(), make_tensor_sample()));
+    made.push_back(operation("sddmm", make_row_strips(), make_tensor_sample(), make_wgmma_sample()));
     made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
     made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));
     made.push_back(operation("depthwise", make_depthwise_direct()));

@@ -43,8 +43,8 @@ struct SampleOperandsConfig {
 /// One of the two.
 struct SampleOperand {
   const void* matrix;
-  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
-  int* exponents;         ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  unsigned char* octets;   ///< of the first matrix of the batch; the others follow
+  signed char* exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
   long long rows;
   long long leading;  ///< elements between lines
   long long stride;   ///< elements between two matrices of the batch

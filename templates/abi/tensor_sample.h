@@ -41,7 +41,7 @@ struct TensorSampleConfig {
 /// A or B, prepared.
 struct SampledOperand {
   const unsigned char* octets;
-  const int* exponents;
+  const signed char* exponents;
   unsigned octet_count;
 };
 
@@ -123,9 +123,10 @@ constexpr int sums_bytes(const TensorSampleConfig& config) {
 constexpr bool sums_follow_stages(const TensorSampleConfig& config) { return config.tiles_per_block > 1; }
 
 /// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, and the beginning of its list.
-constexpr int tile_info_bytes(const TensorSampleConfig& config) {
-  return static_cast<int>(sizeof(SampleTile)) + 4 * (2 * tile_rows(config) + tile_columns(config)) + 2 * config.list_room;
+constexpr int tile_info_bytes(const TileShape& shape, int list_room) {
+  return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room;
 }
+constexpr int tile_info_bytes(const TensorSampleConfig& config) { return tile_info_bytes(tile_shape(config), config.list_room); }
 /// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are stages.
 constexpr int tile_infos(const TensorSampleConfig& config) { return config.tiles_per_block == 1 ? 1 : config.stages; }
 

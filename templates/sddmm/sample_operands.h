@@ -1,7 +1,8 @@
 // A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
 //
 // A block makes an octet of rows. Where rows have scales it reads them twice, the second time out of the caches: once for their largest
-// magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a chunk.
+// magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a chunk; the first of them stays in registers,
+// and short rows are no longer than that.
 #pragma once
 
 #include "abi/fixed.h"
@@ -10,13 +11,13 @@
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
+#include "parts/split_number.h"
 #include "parts/warp.h"
-#include "spmm/split_dense.h"
 
 namespace vostok {
 
 struct SampleOperandsShared {
-  unsigned largest[sample_octet_rows];  ///< bits of magnitudes, which order as the numbers do
+  unsigned largest[sample_octet_rows];  ///< bits of magnitudes
 };
 
 /// An octet of one operand.
@@ -51,13 +52,16 @@ class OperandOctet {
   }
 
   __device__ void make() const {
+    const Chunk first = load(first_chunk_);
     float scale = 1.0F;
     if constexpr (sample_scales_rows(mode, traits.element)) {
-      const int exponent = packed_scale_exponent(largest_of_row());
+      const int exponent = packed_scale_exponent(largest_of_row(first));
       scale = __builtin_bit_cast(float, packed_power_bits(exponent));
-      if (first_chunk_ == 0) *exponent_ = -exponent;
+      if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent);
     }
-    for (unsigned chunk = first_chunk_; chunk < n_blocks_ * (sample_block / sample_chunk); chunk += row_threads) store(chunk, load(chunk), scale);
+    const unsigned chunks = n_blocks_ * (sample_block / sample_chunk);
+    if (first_chunk_ < chunks) store(first_chunk_, first, scale);
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) store(chunk, load(chunk), scale);
   }
 
  private:
@@ -83,21 +87,16 @@ class OperandOctet {
     return values;
   }
 
-  /// Of the row's finite elements. Every thread of the block comes here.
-  __device__ unsigned largest_of_row() const {
-    auto& shared = dynamic_shared<SampleOperandsShared>();
-    if (threadIdx.x < sample_octet_rows) shared.largest[threadIdx.x] = 0;
-    unsigned largest = 0;
-#pragma unroll 2
-    for (unsigned chunk = first_chunk_; chunk * static_cast<long long>(sample_chunk) < n_; chunk += row_threads) {
-      const Chunk values = load(chunk);
-#pragma unroll
-      for (const Stored value : values.at) {
-        const unsigned magnitude = __builtin_bit_cast(unsigned, Type::to_float(value)) & 0x7fffffffU;
-        if (magnitude < 0x7f800000U && magnitude > largest) largest = magnitude;
-      }
+  /// Of the row's finite elements, bits of a magnitude, which order as the numbers do. Every thread of the block comes here.
+  __device__ unsigned largest_of_row(const Chunk& first) const {
+    constexpr int chunks_at_once = row_major ? 2 : 1;
+    unsigned largest = largest_of_chunk(first);
+#pragma unroll chunks_at_once
+    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk) < n_; chunk += row_threads) {
+      const unsigned other = largest_of_chunk(load(chunk));
+      largest = other > largest ? other : largest;
     }
-    __syncthreads();
+    // Lanes of a row side by side, or eight apart.
     constexpr int least = row_major ? 1 : sample_octet_rows;
     constexpr int most = row_major ? static_cast<int>(row_threads) : 32;
 #pragma unroll
@@ -105,7 +104,26 @@ class OperandOctet {
       const unsigned other = shuffle_xor(largest, distance);
       largest = other > largest ? other : largest;
     }
-    if (row_major ? first_chunk_ == 0 : threadIdx.x % 32 < sample_octet_rows) atomicMax(&shared.largest[row_], largest);
+    if constexpr (row_major) return largest;
+    return largest_of_warps(largest);
+  }
+
+  static __device__ unsigned largest_of_chunk(const Chunk& values) {
+    unsigned largest = 0;
+#pragma unroll
+    for (const Stored value : values.at) {
+      const unsigned magnitude = __builtin_bit_cast(unsigned, Type::to_float(value)) & 0x7fffffffU;
+      if (magnitude < 0x7f800000U && magnitude > largest) largest = magnitude;
+    }
+    return largest;
+  }
+
+  /// Of the row over all warps, each of which has a part of every row.
+  __device__ unsigned largest_of_warps(unsigned largest) const {
+    auto& shared = dynamic_shared<SampleOperandsShared>();
+    if (threadIdx.x < sample_octet_rows) shared.largest[threadIdx.x] = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 < sample_octet_rows) atomicMax(&shared.largest[row_], largest);
     __syncthreads();
     return shared.largest[row_];
   }
@@ -139,7 +157,7 @@ class OperandOctet {
   const Stored* from_;  ///< the row's first element
   unsigned char* to_;   ///< the row's line in the first block
   long long block_bytes_;
-  int* exponent_;
+  signed char* exponent_;
 };
 
 /// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.

@@ -4,20 +4,9 @@
 #include "abi/tensor_sample.h"
 #include "parts/shared.h"
 #include "parts/shared_address.h"
+#include "sddmm/tile_info.h"
 
 namespace vostok {
-
-/// What is known of a tile before its sums are. One without entries is none.
-template <class F>
-struct TileInfo {
-  static constexpr int rows = tile_rows(F::config);
-  static constexpr int columns = tile_columns(F::config);
-  SampleTile tile;
-  int row_shifts[rows];
-  int row_exponents[rows];
-  int column_exponents[columns];
-  unsigned short places[F::config.list_room];
-};
 
 /// Parts of shared memory by their offsets.
 template <class F>

@@ -80,8 +80,8 @@ class SampleStages {
     rhs_ = part.octets<F>(args_, args_.rhs, column);
     copy_bytes<F, 4 * rows>(info.row_shifts, args_.lists.row_shifts + static_cast<long long>(walk_.index()) * rows);
     if constexpr (sample_scales_rows(config.mode, F::traits.element)) {
-      copy_bytes<F, 4 * rows>(info.row_exponents, part.exponents(args_.lhs, row));
-      copy_bytes<F, 4 * tile_columns(config)>(info.column_exponents, part.exponents(args_.rhs, column));
+      copy_bytes<F, rows>(info.row_exponents, part.exponents(args_.lhs, row));
+      copy_bytes<F, tile_columns(config)>(info.column_exponents, part.exponents(args_.rhs, column));
     }
     copy_chunks<F>(info.places, args_.lists.places + tile.first_entry, padded_entries(tile.entries < room ? tile.entries : room) / entries_of_chunk);
   }

@@ -32,7 +32,7 @@ struct SamplePart {
     const long long block = static_cast<long long>(matrix) * n_blocks(args) + first_block;
     return operand.octets + (block * operand.octet_count + row / sample_octet_rows) * sample_octet_bytes(F::config.mode);
   }
-  __device__ const int* exponents(const SampledOperand& operand, unsigned row) const {
+  __device__ const signed char* exponents(const SampledOperand& operand, unsigned row) const {
     return operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows + row;
   }
 };

@@ -80,7 +80,7 @@ Errors errors_of(std::int64_t n, const std::vector<float> &a, const std::vector<
 /// Every way to add up: short sums, whole blocks with their low products first,
 /// and where n is one block A in registers; in parts as long as they may be.
 std::vector<FieldMap> configs(const ops::SddmmQuery &query) {
-  const std::int64_t blocks = ops::tensor_sample::n_blocks(query);
+  const std::int64_t blocks = ops::sampled::n_blocks(query);
   const auto parts_of = [&](std::int64_t most_blocks) {
     int parts = 1;
     while (ceil_div(blocks, parts) > most_blocks) parts *= 2;

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "device/pairwise.hpp"
+#include "device/sddmm_levels.hpp"
 #include "device/tensor_sample_harness.hpp"
-#include "ops/stored_matrix.hpp"
 #include "sparse/elements.hpp"
 
 using namespace vostok;
@@ -17,45 +17,6 @@ using namespace vostok::test;
 namespace {
 
 constexpr std::uint64_t seed = 20401;
-
-struct Types {
-  Dtype element, output;
-};
-constexpr std::array types = {Types{Dtype::f32, Dtype::f32}, Types{Dtype::f16, Dtype::f16}, Types{Dtype::f16, Dtype::f32},
-                              Types{Dtype::bf16, Dtype::bf16}, Types{Dtype::bf16, Dtype::f32}};
-
-/// What a problem may ask for: how many levels each factor has. problem_of
-/// makes the problem of one level for each.
-const std::vector<int> levels = {static_cast<int>(types.size()), 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
-
-Sddmm problem_of(const std::vector<int> &c, const sparse::Csr &mask, std::int64_t n) {
-  const Types type = types[static_cast<std::size_t>(c[0])];
-  Sddmm problem{.n = n,
-                .batch = c[6] == 0 ? 1 : 3,
-                .element = type.element,
-                .output = type.output,
-                .index = c[7] == 0 ? IndexType::u16 : IndexType::i32,
-                .lhs_layout = static_cast<Layout>(c[1]),
-                .rhs_layout = static_cast<Layout>(c[2]),
-                .math = c[10] == 0 ? Math::accurate : Math::tf32,
-                .scale = static_cast<Scale>(c[3]),
-                .multiply = c[4] != 0,
-                .accumulate = c[5] != 0};
-  const int element_bytes = size_of(type.element);
-  problem.alignment_bytes = c[8] == 0 ? 16 : c[8] == 1 ? std::max(element_bytes, 8) : element_bytes;
-  if (c[9] != 0) {  // padded: leading dimensions and strides that are odd where
-                    // the alignment is the element's
-    const std::int64_t step = c[8] == 0 ? 16 / element_bytes : 1;
-    const auto padded = [&](Layout layout, std::int64_t rows) { return (layout == Layout::row_major ? n : rows) / step * step + 3 * step; };
-    problem.lhs_leading = padded(problem.lhs_layout, mask.rows);
-    problem.rhs_leading = padded(problem.rhs_layout, mask.cols);
-    problem.lhs_stride = ops::stored_matrix(problem.lhs_layout, mask.rows, n, problem.lhs_leading, 0).stride + step;
-    problem.rhs_stride = ops::stored_matrix(problem.rhs_layout, mask.cols, n, problem.rhs_leading, 0).stride + step;
-    problem.output_stride = mask.nonzeros() + 5;
-  }
-  if (c[4] == 2) problem.multiplier_stride = mask.nonzeros() + 1;
-  return problem;
-}
 
 /// The emulator's thread orders take turns, and every GPU has every turn.
 std::vector<const NamedDevice *> devices_for(std::size_t turn) {
@@ -94,12 +55,12 @@ TEST_CASE(
     "accumulation, batch, index, alignment, padding and math is right") {
   MESSAGE("seed " << seed);
   sparse::Random random(seed + 1);
-  const std::vector<std::vector<int>> list = pairwise(levels, seed);
+  const std::vector<std::vector<int>> list = pairwise(sddmm_levels, seed);
   const std::size_t count = thread_sanitized ? 3 : list.size();
   for (std::size_t i = 0; i < count; ++i) {
     const sparse::Csr mask = uneven_mask(1 + random.below(150), 1 + random.below(150), seed + i);
     const std::int64_t n = random.below(2) == 0 ? 8 * (1 + random.below(20)) : 1 + random.below(150);
-    const Sddmm problem = problem_of(list[i], mask, n);
+    const Sddmm problem = sddmm_problem_of(list[i], mask, n);
     if (mask.nonzeros() == 0) continue;
     const FieldMap config = random_config(problem, mask, random);
     for (const NamedDevice *on : devices_for(i)) check_tensor_sample(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);

@@ -59,7 +59,7 @@ struct Binding {
   static SampleOperand operand(const PreparedRows& rows, const SddmmArguments& call, const void* matrix) {
     return {.matrix = matrix,
             .octets = static_cast<unsigned char*>(workspace_at(call.workspace, rows.octets_offset_bytes)),
-            .exponents = static_cast<int*>(workspace_at(call.workspace, rows.exponents_offset_bytes)),
+            .exponents = static_cast<signed char*>(workspace_at(call.workspace, rows.exponents_offset_bytes)),
             .rows = 0,
             .leading = 0,
             .stride = 0,
@@ -86,7 +86,7 @@ struct Binding {
 
 SampledOperand PreparedRows::operand(void* workspace) const {
   return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),
-          .exponents = static_cast<const int*>(workspace_at(workspace, exponents_offset_bytes)),
+          .exponents = static_cast<const signed char*>(workspace_at(workspace, exponents_offset_bytes)),
           .octet_count = static_cast<unsigned>(octets)};
 }
 
@@ -100,8 +100,7 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const Ti
     pair.bytes += round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(mode), what),
                            alignment_bytes);
     rows.exponents_offset_bytes = pair.bytes;
-    if (sample_scales_rows(mode, query.problem.element))
-      pair.bytes += round_up(batch * rows.octets * sample_octet_rows * std::int64_t{sizeof(int)}, alignment_bytes);
+    if (sample_scales_rows(mode, query.problem.element)) pair.bytes += round_up(batch * rows.octets * sample_octet_rows, alignment_bytes);
   };
   place(pair.lhs, query.statistics.rows, shape.rows);
   place(pair.rhs, query.statistics.cols, shape.columns);

@@ -16,21 +16,8 @@ std::unique_ptr<Family> make_tensor_sample();
 
 namespace tensor_sample {
 
-/// What the problem fixes for the kernel.
-TensorSampleTraits traits(const SddmmQuery& query);
-
-/// Steps of 16, and blocks of 64, that n has.
-std::int64_t n_steps(const SddmmQuery& query);
-std::int64_t n_blocks(const SddmmQuery& query);
-/// n blocks that one of the config's n_split parts has at most.
-std::int64_t part_blocks(const SddmmQuery& query, const TensorSampleConfig& config);
-
 /// Bytes of the prepared operands, a multiple of 256.
 std::int64_t prepared_bytes(const SddmmQuery& query, const TensorSampleConfig& config);
-
-/// Tiles that hold nonzeros, were these spread evenly; and the entries of one of them.
-double expected_tiles(const SddmmQuery& query, const TileShape& shape);
-double expected_entries(const SddmmQuery& query, const TileShape& shape);
 
 /// Why this family cannot serve the query at all (tensor_sample_rules.cpp).
 std::optional<std::string> declines(const SddmmQuery& query);

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 
 namespace vostok::ops::tensor_sample {
@@ -40,38 +41,20 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
   const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block};
   constexpr double sum_bytes = 4;
   constexpr double gathered_bytes = 64;  // of shared memory's time, with addresses and stores
-  return {.tensor = steps * products * area / 128 / mma_per_cycle,
-          .shared = (steps * step_bytes + area * sum_bytes + expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
-          .l2 = steps * sample_stage_bytes(c) / steps_of_block / l2_bytes_per_cycle};
-}
-
-/// Microseconds in which `bytes` go to and come from L2 or memory.
-double moved_us(const Machine& machine, double bytes) {
-  constexpr double cached_bytes = 4e7;
-  constexpr double cached_bytes_per_us = 4e6;
-  return bytes / (bytes < cached_bytes ? cached_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
-}
-
-double prepare_us(const SddmmQuery& query, const TensorSampleConfig& c, const Machine& machine) {
-  const auto rows = static_cast<double>(query.statistics.rows + query.statistics.cols);
-  const double elements = rows * static_cast<double>(query.problem.n * query.problem.batch);
-  constexpr double overlapped_launch_us = 1.0;
-  return overlapped_launch_us + moved_us(machine, elements * (size_of(query.problem.element) + 2.0 * sample_terms(c.mode)));
-}
-
-double sum_us(const SddmmQuery& query, const TensorSampleConfig& c, const Machine& machine) {
-  if (c.n_split == 1) return 0;
-  return launch_us + moved_us(machine, static_cast<double>(query.statistics.nonzeros * query.problem.batch) * 4 * (c.n_split + 1));
+  return {
+      .tensor = steps * products * area / 128 / mma_per_cycle,
+      .shared = (steps * step_bytes + area * sum_bytes + sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
+      .l2 = steps * sample_stage_bytes(c) / steps_of_block / l2_bytes_per_cycle};
 }
 
 }  // namespace
 
 double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const Machine machine = machine_of(query);
-  const double tiles = std::max(expected_tiles(query, tile_shape(config)), 1.0);
+  const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
   const double blocks = std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
   const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
-  const double steps = static_cast<double>(std::min(n_steps(query), part_blocks(query, config) * steps_of_block));
+  const double steps = static_cast<double>(std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block));
 
   // Blocks that share a multiprocessor fill each other's gaps: barriers, and between the last product of a tile and its last store.
   const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
@@ -91,8 +74,8 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
-  const double main_us = std::max(cycles / machine.cycles_per_us, moved_us(machine, written));
-  return launch_us + prepare_us(query, config, machine) + main_us + sum_us(query, config, machine);
+  const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
+  return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
 }
 
 }  // namespace vostok::ops::tensor_sample

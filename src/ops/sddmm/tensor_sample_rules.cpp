@@ -2,10 +2,10 @@
 // problem or the device knows, and they leave out what cannot be fast.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
+#include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/topology/tile_lists.hpp"
@@ -65,14 +65,6 @@ bool keeps_sums_short(const Case& c) {
   return whole_block || c.config.promotion_steps <= 2;
 }
 
-/// Sums that a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike where all
-/// elements are.
-bool adds_few_sums(const Case& c) {
-  constexpr std::int64_t most_sums = 64;
-  if (c.query.problem.element != Dtype::f32 || c.query.problem.math != Math::accurate || c.config.promotion_steps == 0) return true;
-  return part_blocks(c.query, c.config) * steps_of_block / c.config.promotion_steps <= most_sums;
-}
-
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.
 constexpr std::array rules = {
     Rule{"a block has 1 to 32 warps",
@@ -109,13 +101,13 @@ constexpr std::array rules = {
     Rule{"min_blocks is 1 to 32", [](const Case& c) { return c.config.min_blocks < 1 || c.config.min_blocks > 32; }},
     Rule{"kept_blocks is 0, or what n has, up to 8 blocks, where a block has several tiles and n is in one part",
          [](const Case& c) {
-           return c.config.kept_blocks != 0 &&
-                  (c.config.kept_blocks > 8 || c.config.kept_blocks != n_blocks(c.query) || c.config.tiles_per_block == 1 || c.config.n_split > 1);
+           return c.config.kept_blocks != 0 && (c.config.kept_blocks > 8 || c.config.kept_blocks != sampled::n_blocks(c.query) ||
+                                                c.config.tiles_per_block == 1 || c.config.n_split > 1);
          }},
     Rule{"sums of more steps would lose more than math = accurate allows", [](const Case& c) { return !keeps_sums_short(c); }},
-    Rule{"more sums of a part would round past what math = accurate allows", [](const Case& c) { return !adds_few_sums(c); }},
-    Rule{"n has fewer blocks of 64 than n_split has parts",
-         [](const Case& c) { return c.config.n_split > 1 && (c.config.n_split - 1) * part_blocks(c.query, c.config) >= n_blocks(c.query); }},
+    Rule{"more sums of a part would round past what math = accurate allows",
+         [](const Case& c) { return !sampled::adds_few_sums(c.query, c.config.promotion_steps, c.config.n_split); }},
+    Rule{"n has fewer blocks of 64 than n_split has parts", [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
     Rule{"the grid's y and z hold fewer parts than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
@@ -141,22 +133,14 @@ constexpr std::array rules = {
 }  // namespace
 
 std::optional<std::string> declines(const SddmmQuery& query) {
-  constexpr std::int64_t most_accurate_n = 65536;
-  const Sddmm& problem = query.problem;
-  const TopologyStatistics& s = query.statistics;
-  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.nonfinite == NonFinite::sparse) return "an infinite element is multiplied by the terms of the other: it would become NaN";
-  if (problem.n == 0) return "n is 0: there is nothing to multiply";
-  if (problem.element == Dtype::f32 && problem.math == Math::accurate && problem.n > most_accurate_n)
-    return "math = accurate allows tensor cores up to n = 65536";
-  if (problem.n > std::numeric_limits<std::int32_t>::max()) return "blocks of n are numbered in 32 bits";
-  if (auto reason = tile_lists_declined(s, tile_shape(smallest_config(query)))) return reason;
+  if (auto reason = sampled::declines(query)) return reason;
+  if (auto reason = tile_lists_declined(query.statistics, tile_shape(smallest_config(query)))) return reason;
   if (auto reason = forbidden(query, smallest_config(query))) return "no tile serves the sizes: " + *reason;
   return std::nullopt;
 }
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config) {
-  const Case c{query, traits(query), config};
+  const Case c{query, sampled::traits(query), config};
   for (const Rule& rule : rules)
     if (rule.breaks(c)) return rule.reason;
   return std::nullopt;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
-#include "ops/machine.hpp"
+#include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 
 namespace vostok::ops::tensor_sample {
@@ -42,32 +42,9 @@ constexpr std::array tile_counts = {8, 16, 32, 4};
 /// How far n is cut: relative to the parts that fill the device once.
 constexpr std::array split_factors = {1, 2, 4};
 
-/// The modes that may serve, the likely best first.
-std::vector<PackedMode> modes(const SddmmQuery& query) {
-  if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
-  if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
-  if (query.problem.math == Math::tf32) return {PackedMode::f16x1, PackedMode::bf16x3, PackedMode::f16x3};
-  return {PackedMode::f16x3};
-}
-
 std::vector<Promotion> promotions(PackedMode mode) {
   if (sample_terms(mode) == 2) return {promotions_of_two_terms.begin(), promotions_of_two_terms.end()};
   return {promotions_of_one_term.begin(), promotions_of_one_term.end()};
-}
-
-/// Nonzeros that do not stay in L2 anyway are streamed past it.
-bool streams_output(const SddmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.nonzeros > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element)) / query.problem.batch;
-}
-
-/// Room for most tiles' lists, in few different sizes.
-int list_room(const SddmmQuery& query, const TensorSampleConfig& config) {
-  const double entries = expected_entries(query, tile_shape(config));
-  const double wanted = entries + 4 * std::sqrt(entries) + 32;
-  const int most = std::min(4096, tile_rows(config) * tile_columns(config));
-  return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
 }
 
 TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape, const Promotion& promotion) {
@@ -78,8 +55,8 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
                                .warp_columns = shape.warp_columns,
                                .promotion_steps = promotion.steps,
                                .low_first = promotion.low_first,
-                               .stream_output = streams_output(query)};
-  config.list_room = list_room(query, config);
+                               .stream_output = sampled::streams_output(query)};
+  config.list_room = sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
   return config;
 }
 
@@ -88,23 +65,6 @@ TensorSampleConfig with_blocks(const SddmmQuery& query, TensorSampleConfig confi
   for (config.min_blocks = 8; config.min_blocks > 1; --config.min_blocks)
     if (!forbidden(query, config)) return config;
   return config;
-}
-
-/// Fewest parts whose sums stay accurate.
-int least_split(const SddmmQuery& query, const TensorSampleConfig& config) {
-  constexpr std::int64_t most_sums = 64;
-  if (query.problem.element != Dtype::f32 || query.problem.math != Math::accurate || config.promotion_steps == 0) return 1;
-  const std::int64_t blocks = most_sums * config.promotion_steps / steps_of_block;
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(n_blocks(query), blocks))));
-}
-
-/// Parts of n that fill the device once.
-int filling_split(const SddmmQuery& query, const TensorSampleConfig& config) {
-  const double room = machine_of(query).multiprocessors * config.min_blocks;
-  const double tiles = expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch);
-  int split = least_split(query, config);
-  while (split < 64 && tiles * split * 2 <= room && n_blocks(query) >= 2 * split) split *= 2;
-  return split;
 }
 
 /// Configs of one shape: A goes by, in parts of n, or stays.
@@ -116,19 +76,19 @@ void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query
     TensorSampleConfig config = base;
     config.stages = stages;
     config = with_blocks(query, config);
-    const int filling = filling_split(query, config);
-    const int least = least_split(query, config);
+    const int least = sampled::least_split(query, config.promotion_steps);
+    const int filling = sampled::filling_split(query, tile_shape(config), config.min_blocks, least);
     for (const int factor : split_factors) {
       config.n_split = filling * factor;
       add(config);
       config.n_split = std::max(least, filling / factor);
       add(config);
     }
-    if (n_blocks(query) > 4) continue;
+    if (sampled::n_blocks(query) > 4) continue;
     for (const int tiles : tile_counts) {
       TensorSampleConfig kept = base;
       kept.stages = stages;
-      kept.kept_blocks = static_cast<int>(n_blocks(query));
+      kept.kept_blocks = static_cast<int>(sampled::n_blocks(query));
       kept.tiles_per_block = tiles;
       add(with_blocks(query, kept));
     }
@@ -137,7 +97,7 @@ void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query
 
 std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<TensorSampleConfig> list;
-  for (const PackedMode mode : modes(query))
+  for (const PackedMode mode : sampled::modes(query))
     for (const Shape& shape : shapes)
       for (const Promotion& promotion : promotions(mode)) add_variants(list, query, shaped(query, mode, shape, promotion));
   return list;
@@ -163,10 +123,10 @@ bool alike(const TensorSampleConfig& a, const TensorSampleConfig& b) {
 }  // namespace
 
 TensorSampleConfig smallest_config(const SddmmQuery& query) {
-  const PackedMode mode = modes(query).front();
+  const PackedMode mode = sampled::modes(query).front();
   TensorSampleConfig config = shaped(query, mode, smallest_shape, promotions(mode).back());
   if (config.promotion_steps == 0) config.promotion_steps = steps_of_block;
-  config.n_split = least_split(query, config);
+  config.n_split = sampled::least_split(query, config.promotion_steps);
   return config;
 }
 

@@ -1,0 +1,44 @@
+// wgmma_sample on the host, in four parts: launches (wgmma_sample.cpp), rules, space, cost model. What it has in common with tensor_sample is
+// in sample_launch.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <abi/wgmma_sample.h>
+
+#include "ops/sddmm/problem.hpp"
+
+namespace vostok::ops {
+
+std::unique_ptr<Family> make_wgmma_sample();
+
+namespace wgmma_sample {
+
+/// Blocks on the grid's x where they fill the device `waves` times; 0 where each tile has its own.
+std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config);
+
+/// Why this family cannot serve the query at all (wgmma_sample_rules.cpp).
+std::optional<std::string> declines(const SddmmQuery& query);
+/// Why the kernel cannot run this config here; nothing where it can.
+std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config);
+
+/// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (wgmma_sample_space.cpp).
+WgmmaSampleConfig smallest_config(const SddmmQuery& query);
+
+/// What the cost model likes best.
+WgmmaSampleConfig default_config(const SddmmQuery& query);
+
+/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+std::vector<WgmmaSampleConfig> space(const SddmmQuery& query);
+
+/// Configs that cover the space's corners, default first.
+std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query);
+
+/// Predicted microseconds, for ranking (wgmma_sample_cost.cpp).
+double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config);
+
+}  // namespace wgmma_sample
+}  // namespace vostok::ops

@@ -1,0 +1,80 @@
+// The cost model of wgmma_sample: what tensor cores, shared memory and L2 take for a tile, what of the gathering other warpgroups do not
+// hide, and waves. From the machine's figures (bench/NOTES.md), not fitted yet: it ranks, nothing more.
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "ops/machine.hpp"
+#include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
+
+namespace vostok::ops::wgmma_sample {
+
+namespace {
+
+constexpr double launch_us = 1.5;
+
+/// What a multiprocessor hands out in a cycle.
+constexpr double tensor_share = 0.81;  // of the tensor cores' peak
+constexpr double shared_bytes_per_cycle = 128;
+constexpr double l2_bytes_per_cycle = 21;  // its share
+
+/// Cycles of a multiprocessor's parts.
+struct Cycles {
+  double tensor = 0;
+  double shared = 0;
+  double l2 = 0;
+  double gathering = 0;  ///< of a warpgroup, from its last product to its last store
+
+  double longest() const { return std::max({tensor, shared, l2}); }
+};
+
+/// For a tile and so many n blocks.
+Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n_blocks) {
+  const TensorSampleTraits t = sampled::traits(query);
+  const double instructions = steps_of_block * (sample_terms(c.mode) == 2 ? 3.0 : 1.0) * n_blocks * c.warpgroups;
+  constexpr double step_bytes = 32;  // of a row's terms
+  const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows);
+  const double entries = sampled::expected_entries(query, tile_shape(c));
+  constexpr double gathered_bytes = 32;  // of shared memory's time
+  constexpr double fixed_cycles = 500;
+  constexpr double entry_cycles = 1.2;  // of a warp
+  return {.tensor = instructions * c.tile_columns / 2 / tensor_share,
+          .shared = (instructions * read_rows * step_bytes + sums_bytes(c) + entries * gathered_bytes) / shared_bytes_per_cycle,
+          .l2 = (n_blocks * sample_stage_bytes(t, c) + 2 * entries + 4 * tile_rows(c)) / l2_bytes_per_cycle,
+          .gathering = fixed_cycles + 3.0 * c.tile_columns + entry_cycles * entries / consumer_warps(c)};
+}
+
+}  // namespace
+
+double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  const Machine machine = machine_of(query);
+  const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
+  const auto lines = static_cast<double>(query.problem.batch) * config.n_split;
+  const double shares = config.waves == 0 ? tiles : std::min(tiles, static_cast<double>(most_shares(query, config)));
+  const double own_tiles = std::ceil(tiles / shares);
+  const double blocks = std::ceil(tiles / own_tiles) * lines;
+  const double n_blocks = static_cast<double>(std::min(sampled::n_blocks(query), sampled::part_blocks(query, config.n_split)));
+
+  const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
+  const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
+  const Cycles tile = tile_cycles(query, config, n_blocks);
+  // Warpgroups that do not take turns multiply at once, and then gather at once.
+  const double hiding = config.takes_turns ? config.warpgroups * resident : (1 + 0.3 * (config.warpgroups - 1)) * resident;
+  const double busy = resident * (tile.longest() + 0.15 * (tile.tensor + tile.shared + tile.l2 - tile.longest()));
+  const double own_chain = tile.tensor / config.warpgroups + tile.gathering;
+  constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
+  const double arrival = (n_blocks * load_cycles + resident * tile.l2) / (config.stages - 1);
+  const double each = std::max({busy + tile.gathering / hiding, own_chain, arrival});
+
+  constexpr double start_cycles = 3000;  // until the first stage has come
+  const double waves = std::ceil(per_multiprocessor / resident);
+  const double cycles = waves * (start_cycles + own_tiles * each + tile.gathering);
+  constexpr double bytes_of_entry = 2;
+  const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
+                         (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
+  const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
+  return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
+}
+
+}  // namespace vostok::ops::wgmma_sample

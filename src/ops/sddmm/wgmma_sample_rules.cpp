@@ -1,0 +1,108 @@
+// The rules of wgmma_sample: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
+// problem or the device knows, and they leave out what cannot be fast.
+#include <algorithm>
+#include <array>
+
+#include "ops/grid.hpp"
+#include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/sum_parts.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
+#include "ops/topology/tile_lists.hpp"
+
+namespace vostok::ops::wgmma_sample {
+
+namespace {
+
+struct Case {
+  const SddmmQuery& query;
+  const WgmmaSampleConfig& config;
+  TensorSampleTraits traits;
+};
+
+struct Rule {
+  const char* reason;
+  bool (*breaks)(const Case&);
+};
+
+constexpr int shared_bytes_of_sm_90 = 228 * 1024;
+constexpr int reserved_shared_bytes = 1024;  ///< of each block, for the system
+
+bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+
+int most_shared_bytes(const Case& c) {
+  return c.query.device != nullptr ? c.query.device->max_shared_bytes() : shared_bytes_of_sm_90 - reserved_shared_bytes;
+}
+
+/// Registers that sums, an A that stays, addresses and a batch of what is gathered take, as NVRTC 13.0 hands them out.
+int registers_needed(const Case& c) {
+  const int sums = c.config.tile_columns / 2 * (c.traits.one_block ? 1 : 2);
+  const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block * sample_terms(c.config.mode) : 0;
+  constexpr int addresses = 32;
+  return sums + kept + addresses;
+}
+
+bool serves(const Case& c) {
+  const std::vector<PackedMode> modes = sampled::modes(c.query);
+  return std::find(modes.begin(), modes.end(), c.config.mode) != modes.end();
+}
+
+/// Steps after which sums are taken out of the tensor cores.
+int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block; }
+
+/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+constexpr std::array rules = {
+    Rule{"warpgroups is 1 to 3", [](const Case& c) { return c.config.warpgroups < 1 || c.config.warpgroups > 3; }},
+    Rule{"tile_columns is a power of two from 32 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 32, 256); }},
+    Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
+         [](const Case& c) { return !serves(c); }},
+    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
+    Rule{"one warpgroup has no others to take turns with", [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
+    Rule{"waves is 0 to 1024", [](const Case& c) { return c.config.waves < 0 || c.config.waves > 1024; }},
+    Rule{"list_room is a multiple of 8 from 8 to the tile's elements",
+         [](const Case& c) {
+           return c.config.list_room < 8 || c.config.list_room % 8 != 0 || c.config.list_room > tile_rows(c.config) * tile_columns(c.config);
+         }},
+    Rule{"n_split is a power of two of at most 1024", [](const Case& c) { return !is_power_of_two(c.config.n_split, 1, 1024); }},
+    Rule{"min_blocks is 1 to 16", [](const Case& c) { return c.config.min_blocks < 1 || c.config.min_blocks > 16; }},
+    Rule{"more sums of a part would round past what math = accurate allows",
+         [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
+    Rule{"n has fewer blocks of 64 than n_split has parts", [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
+    Rule{"the grid's y and z hold fewer parts than the batch has",
+         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
+    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
+         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+    Rule{"sums and fragments do not fit the registers that min_blocks leaves",
+         [](const Case& c) { return registers_needed(c) > gained_registers(c.config); }},
+    Rule{"stages, sums and lists do not fit the device's shared memory",
+         [](const Case& c) {
+           const int bytes = shared_bytes(c.traits, c.config);
+           const int all = c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : shared_bytes_of_sm_90;
+           return bytes > most_shared_bytes(c) || c.config.min_blocks * (bytes + reserved_shared_bytes) > all;
+         }},
+    Rule{"half of the tile's rows or more would lie past the last one",
+         [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+    Rule{"half of the tile's columns, of more than 32, would lie past the last one",
+         [](const Case& c) { return tile_columns(c.config) > 32 && tile_columns(c.config) >= 2 * c.query.statistics.cols; }},
+    Rule{"the mask has no lists of such tiles",
+         [](const Case& c) { return tile_lists_declined(c.query.statistics, tile_shape(c.config)).has_value(); }},
+    Rule{"the parts of sums would take more than 256 MiB",
+         [](const Case& c) { return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20; }},
+};
+
+}  // namespace
+
+std::optional<std::string> declines(const SddmmQuery& query) {
+  if (auto reason = sampled::declines(query)) return reason;
+  if (auto reason = tile_lists_declined(query.statistics, tile_shape(smallest_config(query)))) return reason;
+  if (auto reason = forbidden(query, smallest_config(query))) return "no tile serves the sizes: " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  const Case c{query, config, sampled::traits(query)};
+  for (const Rule& rule : rules)
+    if (rule.breaks(c)) return rule.reason;
+  return std::nullopt;
+}
+
+}  // namespace vostok::ops::wgmma_sample

@@ -1,0 +1,139 @@
+// The space of wgmma_sample as tables. Large tiles read operands less often; small ones fill the device where there are few.
+#include <algorithm>
+#include <array>
+
+#include "ops/machine.hpp"
+#include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
+
+namespace vostok::ops::wgmma_sample {
+
+namespace {
+
+struct Shape {
+  int warpgroups;
+  int tile_columns;
+};
+
+constexpr std::array shapes = {Shape{3, 128}, Shape{2, 128}, Shape{3, 64}, Shape{2, 64}, Shape{1, 128}, Shape{1, 64}, Shape{1, 32}};
+constexpr Shape smallest_shape = shapes.back();
+
+constexpr std::array stage_counts = {3, 2, 4, 6};
+
+/// 2 evens out tiles of different work.
+constexpr std::array wave_counts = {1, 2, 0};
+
+/// How far n is cut: relative to the parts that fill the device once.
+constexpr std::array split_factors = {1, 2, 4};
+
+int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block; }
+
+WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape) {
+  WgmmaSampleConfig config = {.mode = mode, .warpgroups = shape.warpgroups, .tile_columns = shape.tile_columns, .takes_turns = shape.warpgroups > 1};
+  config.list_room = sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
+  return config;
+}
+
+/// As many blocks per multiprocessor as shared memory holds and registers allow.
+WgmmaSampleConfig with_blocks(const SddmmQuery& query, WgmmaSampleConfig config) {
+  for (config.min_blocks = 6; config.min_blocks > 1; --config.min_blocks)
+    if (!forbidden(query, config)) return config;
+  return config;
+}
+
+/// Whether there are more tiles than places for blocks: else each block has one, however often they would fill the device.
+bool shares_tiles(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  const double tiles = sampled::expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch * config.n_split);
+  return tiles > machine_of(query).multiprocessors * config.min_blocks;
+}
+
+/// Configs of one shape.
+void add_variants(std::vector<WgmmaSampleConfig>& list, const SddmmQuery& query, const WgmmaSampleConfig& base) {
+  // Rows of tiles end inside the sectors that stores fill: those of the next tile should find them still in L2. So streaming comes second.
+  const bool may_stream = promotion_steps(query) == 0 && sampled::streams_output(query);
+  const auto add = [&](WgmmaSampleConfig config) {
+    for (const bool stream : {false, true})
+      for (const bool turns : {true, false}) {
+        config.takes_turns = turns && config.warpgroups > 1;
+        config.stream_output = stream && may_stream;
+        if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+      }
+  };
+  const int least = sampled::least_split(query, promotion_steps(query));
+  for (const int stages : stage_counts)
+    for (const int waves : wave_counts) {
+      WgmmaSampleConfig config = base;
+      config.stages = stages;
+      config.waves = waves;
+      config.n_split = least;
+      config = with_blocks(query, config);
+      if (waves > 0 && !shares_tiles(query, config)) continue;
+      const int filling = sampled::filling_split(query, tile_shape(config), config.min_blocks, least);
+      for (const int factor : split_factors) {
+        config.n_split = filling * factor;
+        add(config);
+        config.n_split = std::max(least, filling / factor);
+        add(config);
+      }
+    }
+}
+
+std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
+  std::vector<WgmmaSampleConfig> list;
+  for (const PackedMode mode : sampled::modes(query))
+    for (const Shape& shape : shapes) add_variants(list, query, shaped(query, mode, shape));
+  return list;
+}
+
+/// The admitted configs, cheapest prediction first.
+std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
+  std::vector<std::pair<double, WgmmaSampleConfig>> priced;
+  for (const WgmmaSampleConfig& config : every_config(query))
+    if (!forbidden(query, config)) priced.emplace_back(predict_us(query, config), config);
+  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<WgmmaSampleConfig> list;
+  for (const auto& [us, config] : priced) list.push_back(config);
+  return list;
+}
+
+/// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
+bool alike(const WgmmaSampleConfig& a, const WgmmaSampleConfig& b) {
+  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.takes_turns == b.takes_turns &&
+         a.stream_output == b.stream_output;
+}
+
+}  // namespace
+
+WgmmaSampleConfig smallest_config(const SddmmQuery& query) {
+  WgmmaSampleConfig config = shaped(query, sampled::modes(query).front(), smallest_shape);
+  config.stages = 2;
+  config.n_split = sampled::least_split(query, promotion_steps(query));
+  return config;
+}
+
+WgmmaSampleConfig default_config(const SddmmQuery& query) {
+  const std::vector<WgmmaSampleConfig> list = ranked(query);
+  return list.empty() ? smallest_config(query) : list.front();
+}
+
+std::vector<WgmmaSampleConfig> space(const SddmmQuery& query) {
+  std::vector<WgmmaSampleConfig> list = {default_config(query)};
+  for (const WgmmaSampleConfig& config : every_config(query))
+    if (!(config == list.front())) list.push_back(config);
+  return list;
+}
+
+std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) {
+  constexpr std::size_t most = 16;
+  constexpr int most_alike = 2;
+  std::vector<WgmmaSampleConfig> list;
+  for (const WgmmaSampleConfig& config : ranked(query)) {
+    if (list.size() == most) break;
+    const auto others = std::count_if(list.begin(), list.end(), [&](const WgmmaSampleConfig& other) { return alike(other, config); });
+    if (others < most_alike) list.push_back(config);
+  }
+  if (list.empty()) list.push_back(smallest_config(query));
+  return list;
+}
+
+}  // namespace vostok::ops::wgmma_sample

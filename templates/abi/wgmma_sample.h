@@ -1,0 +1,94 @@
+// wgmma_sample, an SDDMM on Hopper's tensor cores (wgmma, sm_90a): what host and kernel share. Traits, operands and lists of tiles are those
+// of tensor_sample.
+#pragma once
+
+#include "abi/tensor_sample.h"
+#include "abi/warpgroup_registers.h"
+
+namespace vostok {
+
+/// The tunables.
+struct WgmmaSampleConfig {
+  PackedMode mode = PackedMode::f16x3;
+  int warpgroups = 3;       ///< that multiply, 64 rows each
+  int tile_columns = 128;   ///< of a tile: rows of B
+  int stages = 3;           ///< n blocks of tiles that are in shared memory or on their way there
+  bool takes_turns = true;  ///< one warpgroup multiplies after the other: then one gathers what it has while others multiply
+  int waves = 1;            ///< times that blocks fill the device, each with its share of the tiles; 0: a block for each tile
+  int list_room = 1024;     ///< entries of a tile's list that shared memory has room for; others are read where they are used
+  int n_split = 1;          ///< parts of n that different blocks sum; another kernel adds them in order
+  int min_blocks = 1;       ///< blocks per multiprocessor that registers must allow
+  bool stream_output = false;
+
+  friend constexpr bool operator==(const WgmmaSampleConfig&, const WgmmaSampleConfig&) = default;
+};
+
+struct WgmmaSampleArgs {
+  TensorSampleArgs sample;
+  unsigned tiles_per_block;
+};
+
+template <FieldsOf<WgmmaSampleConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("mode", config.mode);
+  visit("warpgroups", config.warpgroups);
+  visit("tile_columns", config.tile_columns);
+  visit("stages", config.stages);
+  visit("takes_turns", config.takes_turns);
+  visit("waves", config.waves);
+  visit("list_room", config.list_room);
+  visit("n_split", config.n_split);
+  visit("min_blocks", config.min_blocks);
+  visit("stream_output", config.stream_output);
+}
+
+inline constexpr int warpgroup_rows = 64;
+
+constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
+/// One warp copies; where warpgroups exchange registers it comes with three more.
+constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
+constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + (exchanges_registers(config) ? 4 : 1)); }
+
+constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows * config.warpgroups; }
+constexpr int tile_columns(const WgmmaSampleConfig& config) { return config.tile_columns; }
+constexpr TileShape tile_shape(const WgmmaSampleConfig& config) { return {tile_rows(config), tile_columns(config)}; }
+
+/// Where n is one block A's tile stays in registers while tiles of B go by, and sums stay in the tensor cores; else A comes along with B, and
+/// sums are taken out after every block.
+constexpr bool keeps_lhs(const TensorSampleTraits& traits) { return traits.one_block; }
+
+/// Bytes of an n block of a tile's rows of A, and of B.
+constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) { return tile_rows(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int rhs_block_bytes(const WgmmaSampleConfig& config) { return tile_columns(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return rhs_block_bytes(config) + (keeps_lhs(traits) ? 0 : lhs_block_bytes(config));
+}
+
+/// A tile's sums on their way to the output.
+constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
+
+/// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there.
+constexpr int tile_infos(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return config.waves == 0 ? 1 : traits.one_block ? config.stages : 2;
+}
+
+/// A stage is full, or empty again; what is known of a tile is not needed any more; and a warpgroup's turn has come.
+constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return 2 * config.stages + tile_infos(traits, config) + config.warpgroups;
+}
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
+         tile_infos(traits, config) * tile_info_bytes(tile_shape(config), config.list_room) + 8 * sample_barriers(traits, config);
+}
+
+constexpr int launch_registers(const WgmmaSampleConfig& config) { return launched_registers(threads(config), config.min_blocks); }
+/// What a copying thread keeps, and what a multiplying one then has.
+inline constexpr int copying_registers = 24;
+constexpr int gained_registers(const WgmmaSampleConfig& config) {
+  return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers)
+                                     : launch_registers(config);
+}
+
+}  // namespace vostok

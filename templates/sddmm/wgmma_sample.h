@@ -1,0 +1,44 @@
+// SDDMM on Hopper's tensor cores (wgmma): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles that hold nonzeros.
+//
+// A block goes through its share of the list of tiles. One thread copies n blocks of their operands into a ring of stages; warpgroups of 64
+// rows multiply. Each warp lays its sums in shared memory and gathers those that the tile's list names to where they lie in CSR
+// order, while other warpgroups multiply. Operands are prepared by a launch before (sample_operands.h). f32 is two 16-bit terms and three
+// products: hi lo + lo hi + hi hi. Sums are in f32.
+//
+// An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to goes nowhere.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/wgmma_sample.h"
+#include "parts/register_pool.h"
+#include "sddmm/wgmma_sample_consumer.h"
+#include "sddmm/wgmma_sample_producer.h"
+#include "sddmm/wgmma_sample_rules.h"
+#include "sddmm/wgmma_sample_shared.h"
+
+namespace vostok {
+
+/// Shares of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past what y holds.
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmma_sample(const __grid_constant__ WgmmaSampleArgs args) {
+  constexpr auto config = F::config;
+  [[maybe_unused]] constexpr WgmmaSampleRules<F> rules;
+  const auto part = SamplePart::of_block<F>(args.sample);
+  if (part.matrix >= args.sample.batch) return;
+
+  const WgmmaSampleShared<F> shared;
+  if (threadIdx.x == 0) shared.initialise_barriers();
+  __syncthreads();
+
+  constexpr unsigned consumers = 32 * consumer_warps(config);
+  if (threadIdx.x >= consumers) {
+    if constexpr (exchanges_registers(config)) give_registers<copying_registers>();
+    if (threadIdx.x == consumers) SampleProducer<F>(args, part, shared).run();
+  } else {
+    if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
+    wait_for_previous_launch();
+    SampleConsumer<F>(args, part, shared).run();
+  }
+}
+
+}  // namespace vostok

@@ -1,0 +1,111 @@
+// The thread of wgmma_sample that copies: tile after tile what is known of it, and n block after n block of its operands.
+#pragma once
+
+#include "parts/bulk_copy.h"
+#include "parts/dependent_launch.h"
+#include "parts/loads.h"
+#include "sddmm/tensor_sample_walk.h"
+#include "sddmm/wgmma_sample_shared.h"
+
+namespace vostok {
+
+template <class F>
+class SampleProducer {
+  static constexpr auto config = F::config;
+  static constexpr unsigned rows = tile_rows(config);
+  static constexpr unsigned columns = tile_columns(config);
+  static constexpr bool scaled = sample_scales_rows(config.mode, F::traits.element);
+
+ public:
+  __device__ SampleProducer(const WgmmaSampleArgs& args, const SamplePart& part, const WgmmaSampleShared<F>& shared)
+      : args_(args.sample), part_(part), shared_(shared), share_(TileShare::of_block(args)) {}
+
+  /// All tiles of the block; one without entries, which ends it, is told of.
+  __device__ void run() {
+    SampleTile tile = load(0);
+    wait_for_previous_launch();
+#pragma unroll 1
+    for (unsigned number = 0; number < share_.count; ++number) {
+      const SampleTile next = load(number + 1);
+      wait_empty();
+      wait_barrier(shared_.info_free(info_.stage), info_.parity ^ 1);
+      if (tile.entries == 0) {
+        arrive_expecting(full(), sizeof(SampleTile));
+        copy_tile(number);
+        return;
+      }
+      copy_blocks(tile, number);
+      info_.advance();
+      tile = next;
+    }
+  }
+
+ private:
+  __device__ SampleTile load(unsigned number) const {
+    return number < share_.count ? load_global(args_.lists.tiles + share_.first + number) : SampleTile{};
+  }
+
+  __device__ unsigned full() const { return shared_.full(place_.stage); }
+  __device__ void wait_empty() const { wait_barrier(shared_.empty(place_.stage), place_.parity ^ 1); }
+
+  /// The first stage is empty.
+  __device__ void copy_blocks(const SampleTile& tile, unsigned number) {
+    constexpr unsigned block_bytes = sample_stage_bytes(F::traits, config);
+    const unsigned char* rhs = part_.octets<F>(args_, args_.rhs, tile.column_tile * columns);
+    const unsigned char* lhs = part_.octets<F>(args_, args_.lhs, tile.row_tile * rows);
+#pragma unroll 1
+    for (unsigned block = 0; block < part_.block_count; ++block) {
+      if (block == 0) {
+        arrive_expecting(full(), block_bytes + info_bytes(tile));
+        copy_info(tile, number);
+      } else {
+        wait_empty();
+        arrive_expecting(full(), block_bytes);
+      }
+      copy_bulk(shared_.rhs(place_.stage), rhs, rhs_block_bytes(config), full());
+      rhs += step_bytes(args_.rhs);
+      if constexpr (!keeps_lhs(F::traits)) {
+        copy_bulk(shared_.lhs(place_.stage), lhs, lhs_block_bytes(config), full());
+        lhs += step_bytes(args_.lhs);
+      }
+      place_.advance();
+    }
+  }
+
+  static __device__ long long step_bytes(const SampledOperand& operand) {
+    return static_cast<long long>(operand.octet_count) * sample_octet_bytes(config.mode);
+  }
+
+  /// Of the list, what there is room for.
+  static __device__ unsigned place_bytes(const SampleTile& tile) {
+    constexpr unsigned room = config.list_room;
+    return 2 * padded_entries(tile.entries < room ? tile.entries : room);
+  }
+  static __device__ unsigned info_bytes(const SampleTile& tile) {
+    return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) + place_bytes(tile);
+  }
+
+  __device__ void copy_tile(unsigned number) const { copy_to(&info().tile, args_.lists.tiles + share_.first + number, sizeof(SampleTile)); }
+
+  __device__ void copy_info(const SampleTile& tile, unsigned number) const {
+    copy_tile(number);
+    copy_to(info().row_shifts, args_.lists.row_shifts + static_cast<long long>(share_.first + number) * rows, 4 * rows);
+    if constexpr (scaled) {
+      copy_to(info().row_exponents, part_.exponents(args_.lhs, tile.row_tile * rows), rows);
+      copy_to(info().column_exponents, part_.exponents(args_.rhs, tile.column_tile * columns), columns);
+    }
+    copy_to(info().places, args_.lists.places + tile.first_entry, place_bytes(tile));
+  }
+
+  __device__ TileInfo<F>& info() const { return shared_.info(info_.stage); }
+  __device__ void copy_to(void* to, const void* from, unsigned bytes) const { copy_bulk(shared_address(to).at, from, bytes, full()); }
+
+  const TensorSampleArgs& args_;
+  const SamplePart& part_;
+  const WgmmaSampleShared<F>& shared_;
+  TileShare share_;
+  StagePlace<F> place_;
+  InfoPlace<F> info_;
+};
+
+}  // namespace vostok

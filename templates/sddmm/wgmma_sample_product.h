@@ -1,0 +1,121 @@
+// A warpgroup's 64 rows of a tile's dense product, n block after n block.
+//
+// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So products with a low term come first, while
+// sums are small, and after every n block sums are taken out into a second set that is added in f32.
+#pragma once
+
+#include "abi/wgmma_sample.h"
+#include "parts/ordered_loads.h"
+#include "parts/wgmma.h"
+
+namespace vostok {
+
+template <class F>
+class WarpgroupProduct {
+  static constexpr auto config = F::config;
+  static constexpr PackedMode mode = config.mode;
+  static constexpr int terms = sample_terms(mode);
+  static constexpr unsigned octet_bytes = sample_octet_bytes(mode);
+  static constexpr int columns = tile_columns(config);
+  static constexpr int count = columns / 2;  ///< sums of a thread
+  static constexpr bool keeps = keeps_lhs(F::traits);
+  static constexpr bool promotes = !F::traits.one_block;
+  static constexpr Dtype type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
+
+ public:
+  __device__ WarpgroupProduct() : sums_{} {}
+
+  __device__ void clear() {
+    if constexpr (promotes)
+#pragma unroll
+      for (float& total : totals_) total = 0.0F;
+  }
+
+  /// Takes A into registers: `octets` from that of the warp's first row on.
+  __device__ void keep(const unsigned char* octets) {
+    const unsigned group = threadIdx.x % 32 / 4;
+    const unsigned char* const line = octets + group * 128 + threadIdx.x % 4 * 4;
+#pragma unroll
+    for (int step = 0; step < steps_of_block; ++step)
+#pragma unroll
+      for (int term = 0; term < terms; ++term)
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) {
+          const unsigned chunk = (2 * step + i / 2) ^ group;
+          kept_.at[step][term][i] = load_ahead(reinterpret_cast<const unsigned*>(line + i % 2 * octet_bytes + term * sample_term_bytes + chunk * 16));
+        }
+  }
+
+  /// Queues the products of an n block in two groups. Shared addresses: `rhs` of the tile's first column, `lhs` of the warpgroup's first row.
+  __device__ void multiply(unsigned lhs, unsigned rhs) {
+    const Operands from = {dense_descriptor(lhs, 0, octet_bytes), dense_descriptor(rhs, 0, octet_bytes)};
+    begin_multiplications();
+    if constexpr (terms == 2) {
+      low<0>(from);
+      low<1>(from);
+      low<2>(from);
+      low<3>(from);
+      commit_multiplications();
+      high<0>(from);
+      high<1>(from);
+    } else {
+      high<0>(from);
+      high<1>(from);
+      commit_multiplications();
+    }
+    high<2>(from);
+    high<3>(from);
+    commit_multiplications();
+  }
+
+  /// After they are done.
+  __device__ void promote() {
+    if constexpr (promotes)
+#pragma unroll
+      for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+  }
+
+  /// Element i of the accumulator's fragment (parts/mma.h) of the warp's 16 rows and an octet of columns.
+  __device__ float element(int, int octet, int i) const {
+    if constexpr (promotes) return totals_[4 * octet + i];
+    else return sums_[4 * octet + i];
+  }
+
+  static constexpr int strip_count = 1;
+  static constexpr int octet_count = columns / 8;
+
+ private:
+  using Mma = WarpgroupMma<columns>;
+
+  struct Operands {
+    unsigned long long lhs;
+    unsigned long long rhs;
+  };
+  struct Kept {
+    unsigned at[steps_of_block][terms][4];
+  };
+  struct Nothing {};
+
+  template <int step, int lhs_term, int rhs_term, bool accumulates>
+  __device__ void add(const Operands& from) {
+    constexpr unsigned long long step_on = descriptor_step(step * 32);
+    const unsigned long long rhs = from.rhs + (step_on + descriptor_step(rhs_term * sample_term_bytes));
+    if constexpr (keeps) Mma::template multiply<type, DenseLine::k, accumulates>(sums_, kept_.at[step][lhs_term], rhs);
+    else Mma::template multiply_shared<type, accumulates>(sums_, from.lhs + (step_on + descriptor_step(lhs_term * sample_term_bytes)), rhs);
+  }
+  template <int step>
+  __device__ void low(const Operands& from) {
+    add<step, 0, 1, (step > 0)>(from);
+    add<step, 1, 0, true>(from);
+  }
+  template <int step>
+  __device__ void high(const Operands& from) {
+    add<step, 0, 0, (terms == 2 || step > 0)>(from);
+  }
+
+  float sums_[count];
+  float totals_[promotes ? count : 1];
+  Kept kept_;  ///< where A stays
+};
+
+}  // namespace vostok
