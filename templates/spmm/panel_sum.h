@@ -1,6 +1,7 @@
 // The products of a row and a panel's rows of B, summed in registers.
 #pragma once
 
+#include "parts/loaded_elements.h"
 #include "spmm/panel_copies.h"
 #include "spmm/panel_entries.h"
 #include "spmm/row_sum.h"
@@ -62,11 +63,9 @@ struct PanelSum {
 #pragma unroll
     for (int i = 0; i < batch; ++i)
 #pragma unroll
-      for (int c = 0; c < chunks; ++c) {
-        const auto elements = __builtin_bit_cast(Dense, dense[i][c]);
+      for (int c = 0; c < chunks; ++c)
 #pragma unroll
-        for (int j = 0; j < width; ++j) at[c][j] += staged.at[i].value * Element<F::traits.element>::to_float(elements.at[j]);
-      }
+        for (int j = 0; j < width; ++j) at[c][j] += staged.at[i].value * loaded_element<F::traits.element>(dense[i][c], j);
   }
 };
 

@@ -44,7 +44,10 @@ StagedRowsConfig default_config(const SpmmQuery& query);
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<StagedRowsConfig> space(const SpmmQuery& query);
 
-/// Configs that differ in what matters most, default first.
+/// Whether rows of B are multiplied by several rows of a block, and there are enough of everything to hide what panels cost.
+bool shares_panels(const SpmmQuery& query);
+
+/// Configs that differ in what matters most, default first; the default alone where panels are not shared.
 std::vector<StagedRowsConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (staged_rows_cost.cpp).

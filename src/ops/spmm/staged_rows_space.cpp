@@ -28,7 +28,7 @@ struct Panels {
   int stages;
 };
 
-constexpr std::array panel_tables = {Panels{256, 3}, Panels{256, 2}, Panels{128, 4}, Panels{128, 3}, Panels{128, 2}, Panels{64, 4}, Panels{64, 2}};
+constexpr std::array panel_tables = {Panels{256, 3}, Panels{256, 2}, Panels{128, 4}, Panels{128, 3}, Panels{128, 2}, Panels{64, 2}};
 
 struct Rows {
   int warps;
@@ -44,7 +44,7 @@ struct Steps {
 
 constexpr std::array step_tables = {Steps{2, 8}, Steps{4, 8}, Steps{2, 4}};
 
-constexpr std::array slices = {1, 2, 4, 8};
+constexpr std::array slices = {1, 2, 4};
 
 /// Threads that share a multiprocessor: 128 registers each, as for row_tile.
 constexpr int resident_threads = 512;
@@ -110,13 +110,13 @@ void add_once(std::vector<StagedRowsConfig>& list, const StagedRowsConfig& confi
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
+/// The choice of the lowest predicted time among those that the rules admit and that leave k whole; the last one where they admit none.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   StagedRowsConfig best = chosen(query, preparation, choices.back());
   double best_us = std::numeric_limits<double>::infinity();
   for (const Choice& choice : choices) {
     const StagedRowsConfig config = chosen(query, preparation, choice);
-    if (forbidden(query, config)) continue;
+    if (config.k_split > 1 || forbidden(query, config)) continue;
     const double us = predict_us(query, config);
     if (us < best_us) best_us = us, best = config;
   }
@@ -124,6 +124,17 @@ StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparati
 }
 
 }  // namespace
+
+bool shares_panels(const SpmmQuery& query) {
+  constexpr std::int64_t least_k = 512;
+  constexpr std::int64_t least_rows = 512;
+  constexpr std::int64_t least_columns = 32;
+  constexpr double least_sharing = 1;
+  constexpr double usual_rows = 128;
+  const TopologyStatistics& s = query.statistics;
+  const double density = s.mean_row / static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  return s.cols >= least_k && s.rows >= least_rows && query.n.most >= least_columns && density * usual_rows >= least_sharing;
+}
 
 int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
   constexpr int usual_shared_bytes = 100 * 1024;
@@ -152,6 +163,7 @@ std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
 std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<StagedRowsConfig> list = {default_config(query)};
+  if (!shares_panels(query)) return list;
   for (const Choice& choice : choices) add_once(list, chosen(query, all.front(), choice));
   for (const Preparation& other : std::span(all).subspan(1)) add_once(list, default_of(query, other));
   return list;

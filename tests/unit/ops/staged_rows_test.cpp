@@ -175,7 +175,7 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
   CHECK(ops::staged_rows::forbidden(columns, config).value_or("").find("panels are rows of B") != std::string::npos);
 }
 
-TEST_CASE("staged_rows: the space and the short list start with the default and repeat nothing") {
+TEST_CASE("staged_rows: the space and the short list start with the default and repeat nothing, and only shared panels are raced in several ways") {
   for (const Dtype type : {Dtype::f32, Dtype::f16}) {
     const ops::SpmmQuery query = query_of({.n = 256, .element = type}, layer);
     for (const std::vector<FieldMap>& list : {family().space(query), family().short_list(query)}) {
@@ -184,4 +184,7 @@ TEST_CASE("staged_rows: the space and the short list start with the default and 
     }
     CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 12));
   }
+  for (const TopologyStatistics& other : {TopologyStatistics{.rows = 512, .cols = 128, .nonzeros = 6000, .longest_row = 20, .mean_row = 12},
+                                          TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
+    CHECK(family().short_list(query_of({.n = 256}, other)).size() == 1);
 }
