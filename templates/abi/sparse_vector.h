@@ -13,9 +13,10 @@ struct SparseVectorTraits {
   Dtype output = Dtype::f16;
   bool exact_fillers = false;  ///< slots that stand for no nonzero multiply nothing: elsewhere they multiply zero and an element of B
   bool batched = false;
+  bool flat_dense = false;  ///< B's elements follow one another row by row: 1, 2 or 4 columns without gaps
   Layout dense_layout = Layout::row_major;
   Layout output_layout = Layout::row_major;
-  int dense_alignment = 16;  ///< bytes that divide every line start of B, and the length of lines
+  int dense_alignment = 16;  ///< bytes that divide every line start of B, and the length of lines; flat, B is one line
   Bias bias = Bias::none;
   Activation activation = Activation::none;
   Scale scale = Scale::one;
@@ -64,6 +65,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("output", traits.output);
   visit("exact_fillers", traits.exact_fillers);
   visit("batched", traits.batched);
+  visit("flat_dense", traits.flat_dense);
   visit("dense_layout", traits.dense_layout);
   visit("output_layout", traits.output_layout);
   visit("dense_alignment", traits.dense_alignment);

@@ -31,6 +31,7 @@ class StagedDense {
   using Shared = SparseVectorShared<F>;
   using Slot = StagedRow<F>;
   using Stored = typename Element<traits.element>::Storage;
+  using Staged = typename Element<staged_type(traits, config)>::Storage;
   static constexpr int aligned = traits.dense_alignment / size_of(traits.element);
   static constexpr bool by_columns = traits.dense_layout == Layout::column_major;
   /// Rows of B that a thread stages at once, and whether it loads all columns of one at once: the alignment divides the length of lines too.
@@ -43,6 +44,34 @@ class StagedDense {
 
   /// Fills the slots of all rows of B, and makes columns past n zero. Every thread of the block calls it; a barrier follows.
   __device__ void fill() const {
+    if constexpr (traits.flat_dense) fill_flat();
+    else fill_lines();
+  }
+
+  /// The row of B whose slot lies `at` bytes into the slots.
+  static __device__ void read(unsigned at, float (&row)[columns]) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(dynamic_shared<Shared>().dense);
+    const Slot slot = *reinterpret_cast<const Slot*>(bytes + at);
+#pragma unroll
+    for (int j = 0; j < columns; ++j) row[j] = Element<staged_type(traits, config)>::to_float(slot.at[j]);
+  }
+
+ private:
+  /// Slots lie as B does.
+  __device__ void fill_flat() const {
+    Staged* const elements = dynamic_shared<Shared>().dense[0].at;
+    const long long count = k_ * columns;
+#pragma unroll 4
+    for (long long i = static_cast<long long>(threadIdx.x) * aligned; i < count; i += static_cast<long long>(config.threads) * aligned) {
+      const auto part = load_global(reinterpret_cast<const Vector<Stored, aligned>*>(dense_ + i));
+      Vector<Staged, aligned> whole;
+#pragma unroll
+      for (int j = 0; j < aligned; ++j) whole.at[j] = staged(part.at[j]);
+      *reinterpret_cast<Vector<Staged, aligned>*>(elements + i) = whole;
+    }
+  }
+
+  __device__ void fill_lines() const {
     Slot* const slots = dynamic_shared<Shared>().dense;
 #pragma unroll 4
     for (long long row = static_cast<long long>(threadIdx.x) * height; row < k_; row += static_cast<long long>(config.threads) * height) {
@@ -58,16 +87,7 @@ class StagedDense {
     }
   }
 
-  /// The row of B whose slot lies `at` bytes into the slots.
-  static __device__ void read(unsigned at, float (&row)[columns]) {
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(dynamic_shared<Shared>().dense);
-    const Slot slot = *reinterpret_cast<const Slot*>(bytes + at);
-#pragma unroll
-    for (int j = 0; j < columns; ++j) row[j] = Element<staged_type(traits, config)>::to_float(slot.at[j]);
-  }
-
- private:
-  static __device__ auto staged(Stored element) {
+  static __device__ Staged staged(Stored element) {
     if constexpr (config.wide_dense) return Element<traits.element>::to_float(element);
     else return element;
   }

@@ -8,6 +8,8 @@
 #include "error_code.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_runs.hpp"
+#include "plan/packed.hpp"
+#include "plan/packed_file.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/packed_runs.hpp"
 #include "sparse/transpose.hpp"
@@ -124,4 +126,22 @@ TEST_CASE("packed runs are made once for each width of gaps, count as the topolo
   const sparse::Csr unsorted{.rows = 1, .cols = 4, .row_offsets = {0, 2}, .column_indices = {3, 1}};
   const auto refused = on.topology(unsorted.view());
   CHECK(test::code_of([&] { refused->pointers({.run_gap_bits = 4}); }) == ErrorCode::unsupported);
+}
+
+TEST_CASE("values packed into runs are saved and loaded, and only for the topology that they were packed for") {
+  const test::StepDevice& on = test::step_devices().front();
+  const sparse::Csr csr = sparse::uniform(70, 300, 0.9, seed);
+  const Topology topology(on.topology(csr.view())), other(on.topology(sparse::uniform(70, 300, 0.9, seed + 1).view()));
+  const DeviceVector<std::byte> values(on.device(), sparse::to_storage(Dtype::f16, sparse::normal_values(2 * csr.nonzeros(), seed)));
+  for (const char* const format : {"runs32/gap8/f16", "runs32/gap4/f16/transposed"}) {
+    auto kind = plan::PackedKind::parse(format);
+    REQUIRE(kind);
+    kind->sets = 2;
+    const PackedValues packed = plan::pack(topology, *kind, {.values = values.data(), .element = Dtype::f16, .stride = csr.nonzeros()}, nullptr);
+    CHECK(packed.format() == format);
+    CHECK(packed.bytes() == plan::packed_bytes(topology, *kind));
+    const std::vector<std::byte> saved = packed.save();
+    CHECK(plan::load_packed(topology, saved, "weights").save() == saved);
+    CHECK(test::code_of([&] { plan::load_packed(other, saved, "weights"); }) == ErrorCode::format_mismatch);
+  }
 }

@@ -1,5 +1,6 @@
 #include "ops/spmm/sparse_vector.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -20,14 +21,20 @@ namespace {
 static_assert(codegen::lists_every_field<SparseVectorTraits>(), "fields(SparseVectorTraits) must name every member");
 static_assert(codegen::lists_every_field<SparseVectorConfig>(), "fields(SparseVectorConfig) must name every member");
 
-/// Whether B is a vector without gaps: then it is a column, whatever its layout is called.
-bool is_one_column(const Spmm& problem, const SizeRange& n) { return n.most == 1 && problem.dense_leading <= 1; }
+/// Whether B lies as a block stages it: packed rows of as many columns as slots have, or one column.
+bool is_flat(const SpmmQuery& query) {
+  const SizeRange& n = query.n;
+  const std::int64_t leading = query.problem.dense_leading;
+  if (!n.one_size() || n.most == 3) return false;
+  if (query.problem.dense_layout == Layout::column_major) return n.most == 1;
+  return leading == 0 || leading == n.most;
+}
 
-/// As dense_alignment of line_alignment.hpp, for a column of k elements.
-int column_alignment(const SpmmQuery& query) {
-  const int bytes = size_of(query.problem.element);
-  const std::int64_t step = std::gcd(query.statistics.cols, query.problem.dense_stride) * bytes;
-  return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes < bytes ? bytes : query.problem.alignment_bytes}, step));
+/// As dense_alignment of line_alignment.hpp, of a flat B.
+int flat_alignment(const SpmmQuery& query) {
+  const std::int64_t bytes = size_of(query.problem.element);
+  const std::int64_t step = std::gcd(query.statistics.cols * query.n.most, query.problem.dense_stride) * bytes;
+  return static_cast<int>(std::gcd(std::max<std::int64_t>(query.problem.alignment_bytes, bytes), step));
 }
 
 /// What fills the kernel's arguments from a call's.
@@ -107,14 +114,15 @@ Launch pack_launch(const SpmmQuery& query, const TopologyPointers& topology) {
 SparseVectorTraits traits(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
-  const bool one_column = is_one_column(problem, query.n);
+  const bool flat = is_flat(query);
   return {.element = problem.element,
           .output = problem.output.value_or(problem.element),
           .exact_fillers = problem.nonfinite == NonFinite::sparse,
           .batched = problem.batch > 1,
-          .dense_layout = one_column ? Layout::column_major : problem.dense_layout,
+          .flat_dense = flat,
+          .dense_layout = problem.dense_layout,
           .output_layout = problem.output_layout,
-          .dense_alignment = one_column ? column_alignment(query) : dense_alignment(query),
+          .dense_alignment = flat ? flat_alignment(query) : dense_alignment(query),
           .bias = epilogue.bias,
           .activation = epilogue.activation,
           .scale = epilogue.scale,

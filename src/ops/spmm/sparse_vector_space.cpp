@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <set>
+#include <tuple>
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
@@ -114,13 +116,17 @@ std::vector<SparseVectorConfig> space(const SpmmQuery& query) {
   return list;
 }
 
+/// The best of each kind, then the best of all: what is ranked side by side differs little.
 std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t length = 16;
+  const auto kind_of = [](const SparseVectorConfig& c) { return std::tuple(c.gap_bits, c.threads, c.load_ahead); };
+  const std::vector<Ranked> all = ranked(query);
   std::vector<SparseVectorConfig> list = {default_config(query)};
-  for (const Ranked& candidate : ranked(query)) {
-    if (list.size() == length) break;
-    add_new(list, candidate.config);
-  }
+  std::set<decltype(kind_of(list.front()))> kinds = {kind_of(list.front())};
+  for (const Ranked& candidate : all)
+    if (kinds.insert(kind_of(candidate.config)).second) list.push_back(candidate.config);
+  for (const Ranked& candidate : all)
+    if (list.size() < length) add_new(list, candidate.config);
   return list;
 }
 

@@ -147,6 +147,20 @@ TEST_CASE("sparse_vector's gaps follow the density, and the format follows the g
     }
 }
 
+TEST_CASE("sparse_vector stages B as it lies where its rows follow one another without gaps") {
+  const auto traits_of = [](const Spmm& problem) { return ops::sparse_vector::traits(query_of(problem, layer)); };
+  CHECK(traits_of({.n = 1}).flat_dense);
+  CHECK(traits_of({.n = 4, .element = Dtype::f16, .dense_leading = 4}).flat_dense);
+  CHECK(traits_of({.n = 1, .dense_layout = Layout::column_major, .dense_leading = 3000}).flat_dense);
+  CHECK_FALSE(traits_of({.n = 3}).flat_dense);
+  CHECK_FALSE(traits_of({.n = 1, .dense_leading = 2}).flat_dense);
+  CHECK_FALSE(traits_of({.n = 2, .dense_layout = Layout::column_major}).flat_dense);
+  CHECK_FALSE(ops::sparse_vector::traits(*ops::make_query({.n_values = {4}}, layer, {1, 4}, nullptr)).flat_dense);
+  CHECK(traits_of({.n = 2, .element = Dtype::f16}).dense_alignment == 16);
+  CHECK(traits_of({.n = 2, .batch = 2, .element = Dtype::f16, .dense_stride = 4098}).dense_alignment == 4);
+  CHECK(traits_of({.n = 1, .element = Dtype::f16, .alignment_bytes = 2}).dense_alignment == 2);
+}
+
 TEST_CASE("sparse_vector packs into the workspace only where every call brings its values, and its room suits every structure") {
   test::FakeDevice device;
   Spmm problem{.n = 1, .batch = 3, .values_per_batch = true, .element = Dtype::f16};

@@ -110,12 +110,14 @@ TEST_CASE("packed values know their format, their size and their topology") {
 }
 
 TEST_CASE("every name of a format is parsed to what it names, and nothing else is") {
-  for (const char* const format : {"csr/f32", "csr/bf16", "strip16x64/pair/f16x1", "strip16x64/pair/f16x3/transposed"}) {
+  for (const char* const format :
+       {"csr/f32", "csr/bf16", "strip16x64/pair/f16x1", "strip16x64/pair/f16x3/transposed", "runs32/gap8/bf16/transposed"}) {
     const auto kind = plan::PackedKind::parse(format);
     REQUIRE(kind);
     CHECK(kind->format() == format);
   }
-  for (const char* const other : {"", "csr", "csr/f64", "csr/f32/transposed", "strip16x64/pair/f16x2"}) CHECK_FALSE(plan::PackedKind::parse(other));
+  for (const char* const other : {"", "csr", "csr/f64", "csr/f32/transposed", "strip16x64/pair/f16x2", "runs32/gap5/f16", "/transposed"})
+    CHECK_FALSE(plan::PackedKind::parse(other));
 }
 
 TEST_CASE("pack refuses a plan of other values, a capture, missing and misaligned values") {
