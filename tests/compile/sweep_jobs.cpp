@@ -34,8 +34,10 @@ void Jobs::add(const ops::Family& family, const ops::Query& query, const FieldMa
     if (seen_.insert({launch.request().expression, architecture}).second) list_.push_back({launch.request(), architecture, is_default});
 }
 
-void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {
-  for (const Space& space : spaces) add(family, *space.query, family.default_config(*space.query), architecture, true);
+void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, std::size_t every,
+                        std::size_t first) {
+  for (std::size_t i = first; i < spaces.size(); i += every)
+    add(family, *spaces[i].query, family.default_config(*spaces[i].query), architecture, true);
 }
 
 void Jobs::add_everything(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {

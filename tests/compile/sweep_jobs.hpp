@@ -39,7 +39,9 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
 class Jobs {
  public:
   void add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture, bool is_default);
-  void add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture);
+  /// Of every `every`-th problem from the `first` on.
+  void add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, std::size_t every = 1,
+                    std::size_t first = 0);
   void add_everything(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture);
   /// Of `count` seeded draws.
   void add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, int count, std::uint64_t seed);
