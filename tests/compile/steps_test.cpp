@@ -14,6 +14,7 @@
 #include "ops/topology/pack_sparse.hpp"
 #include "ops/topology/pack_strips.hpp"
 #include "ops/topology/packed_form.hpp"
+#include "ops/topology/panels.hpp"
 #include "ops/topology/primitives.hpp"
 #include "ops/topology/runs_form.hpp"
 #include "ops/topology/sparse_form.hpp"
@@ -163,6 +164,9 @@ Requests collect() {
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, true);
   ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
   ops::cut_chunks(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<ChunkStart*>(memory), 19);
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    ops::find_panel_starts(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}, 64,
+                           reinterpret_cast<std::int32_t*>(memory));
   queue_masks(queue);
   queue_packed_forms(queue);
   queue_run_forms(queue);
