@@ -3,7 +3,7 @@
 
 #include "abi/sparse_tensor.h"
 #include "abi/split_dense.h"
-#include "abi/unpack_wgmma.h"
+#include "abi/warpgroup_registers.h"
 
 namespace vostok {
 
@@ -59,13 +59,12 @@ constexpr int shared_bytes(const SparseTensorTraits& traits, const SparseTensorW
   return config.stages * (dense_stage_bytes(traits, config) + strip_stage_bytes(config) + 16);
 }
 
-/// The block of unpack_wgmma that has the same warps: registers are given out and exchanged as there.
-constexpr UnpackWgmmaConfig same_warps(const SparseTensorWgmmaConfig& config) {
-  return {.warpgroups = config.warpgroups, .prepare_dense = false, .producer_warps = config.producer_warps, .min_blocks = config.min_blocks};
+constexpr int launch_registers(const SparseTensorWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
+/// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
+constexpr bool exchanges_registers(const SparseTensorWgmmaConfig& config) { return config.producer_warps == 4 && config.warpgroups > 1; }
+constexpr int kept_registers(const SparseTensorWgmmaConfig&) { return 48; }
+constexpr int gained_registers(const SparseTensorWgmmaConfig& config) {
+  return shared_out_registers(launch_registers(config), config.warpgroups, kept_registers(config));
 }
-constexpr int launch_registers(const SparseTensorWgmmaConfig& config) { return launch_registers(same_warps(config)); }
-constexpr bool exchanges_registers(const SparseTensorWgmmaConfig& config) { return exchanges_registers(same_warps(config)); }
-constexpr int kept_registers(const SparseTensorWgmmaConfig& config) { return kept_registers(same_warps(config)); }
-constexpr int gained_registers(const SparseTensorWgmmaConfig& config) { return gained_registers(same_warps(config)); }
 
 }  // namespace vostok
