@@ -37,6 +37,7 @@ class RowProducts {
   static constexpr auto config = F::config;
   static constexpr unsigned rows = config.rows_per_lane;
   static constexpr unsigned most_entries = config.tile_nonzeros;
+  static constexpr unsigned most_products = 256;  ///< of a block of sums
 
  public:
   __device__ RowProducts(const StagedRowsArgs& args, const Operands<F>& operands, unsigned row_tile)
@@ -56,13 +57,7 @@ class RowProducts {
 #pragma unroll
     for (unsigned i = 0; i < rows; ++i) {
       const PanelSegment next = rows_.segment(i + 1);
-      if constexpr (F::traits.blocked_sum) {
-        PanelSum<F> sum;
-        add_row(sum, segment, next, panels, base);
-        sums_[i].add(sum);
-      } else {
-        add_row(sums_[i], segment, next, panels, base);
-      }
+      add_row(sums_[i], segment, next, panels, base);
       segment = next;
     }
     rows_.advance();
@@ -84,19 +79,28 @@ class RowProducts {
 
  private:
   /// The rows of a warp take the same number of rounds, so that they synchronise together and stay converged.
-  __device__ void add_row(PanelSum<F>& sum, PanelSegment segment, const PanelSegment& next, const char* panels, unsigned base) {
-    unsigned rounds = warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
+  __device__ void add_row(PanelSum<F>& total, PanelSegment segment, const PanelSegment& next, const char* panels, unsigned base) {
+    constexpr bool blocked = F::traits.blocked_sum;
+    constexpr unsigned rounds_of_block = most_products / most_entries;
+    const unsigned rounds = warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
     if (rounds == 0) return entries_.load(next);
+    PanelSum<F> sum;
+    if constexpr (!blocked) sum = total;
 #pragma unroll 1
-    for (; rounds > 0; --rounds) {
+    for (unsigned round = 0; round < rounds; ++round) {
+      const bool last = round + 1 == rounds;
       const unsigned left = segment.end - segment.begin;
       const unsigned count = left < most_entries ? left : most_entries;
       entries_.publish(count, base);
       segment.begin += count;
-      entries_.load({rounds > 1 ? segment.begin : next.begin, rounds > 1 ? segment.end : next.end});
+      entries_.load({last ? next.begin : segment.begin, last ? next.end : segment.end});
       sum.add(entries_, panels, count);
       entries_.release();
+      if constexpr (blocked)
+        if (round % rounds_of_block == rounds_of_block - 1) total.add(sum), sum = {};
     }
+    if constexpr (blocked) total.add(sum);
+    else total = sum;
   }
 
   WarpRows<F> rows_;

@@ -26,9 +26,10 @@ struct StagedRowsRules {
   static_assert(c.column_edge != ColumnEdge::predicated, "no lane loads B by itself: column_edge is clamped or unchecked");
   static_assert(c.warps >= 1 && c.warps <= 32, "a block has 1 to 32 warps");
   static_assert(c.rows_per_lane >= 1 && c.rows_per_lane <= c.threads_per_row, "a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row");
-  static_assert(c.panel_rows >= 1 && (!t.blocked_sum || c.panel_rows <= 256), "blocks of sums have at most 256 products: so have panels");
+  static_assert(c.panel_rows >= 1, "panel_rows is positive");
   static_assert(c.stages >= 1, "stages is positive");
-  static_assert(c.tile_nonzeros >= 2 && c.tile_nonzeros % 2 == 0, "entries are staged in pairs: tile_nonzeros is even");
+  static_assert(c.tile_nonzeros >= 2 && c.tile_nonzeros <= 256 && c.tile_nonzeros % 2 == 0,
+                "entries are staged in pairs, and a block of sums has at most 256: tile_nonzeros is even, 2 to 256");
   static_assert(is_power_of_two(c.loads_in_flight) && c.loads_in_flight <= 16, "loads_in_flight is a power of two of at most 16");
   static_assert(c.k_split >= 1, "k_split is positive");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");

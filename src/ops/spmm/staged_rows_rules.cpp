@@ -45,7 +45,6 @@ constexpr std::array shape_rules = {
     Rule{"a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row",
          [](const Case& c) { return c.config.rows_per_lane < 1 || c.config.rows_per_lane > c.config.threads_per_row; }},
     Rule{"a panel has 1 to 1024 rows", [](const Case& c) { return c.config.panel_rows < 1 || c.config.panel_rows > 1024; }},
-    Rule{"blocks of sums have at most 256 products: so have panels", [](const Case& c) { return c.traits.blocked_sum && c.config.panel_rows > 256; }},
     Rule{"stages is 1 to 8", [](const Case& c) { return c.config.stages < 1 || c.config.stages > 8; }},
     Rule{"tile_nonzeros is even, 2 to 256",
          [](const Case& c) { return c.config.tile_nonzeros < 2 || c.config.tile_nonzeros > 256 || c.config.tile_nonzeros % 2 != 0; }},
@@ -76,7 +75,6 @@ constexpr std::array size_rules = {
 
 std::optional<std::string> declines(const SpmmQuery& query) {
   if (auto reason = csr_product::declines(query)) return reason;
-  if (query.statistics.duplicates && traits(query).blocked_sum) return "a row names a column twice: the products of a panel have no bound";
   const StagedRowsConfig config = default_config(query);
   if (auto reason = panels_declined(query.statistics, config.panel_rows)) return reason;
   return forbidden(query, config);

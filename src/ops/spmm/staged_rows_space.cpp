@@ -28,7 +28,8 @@ struct Panels {
   int stages;
 };
 
-constexpr std::array panel_tables = {Panels{256, 3}, Panels{256, 2}, Panels{128, 4}, Panels{128, 3}, Panels{128, 2}, Panels{64, 2}};
+constexpr std::array panel_tables = {Panels{512, 3}, Panels{512, 2}, Panels{256, 3}, Panels{256, 2},
+                                     Panels{128, 4}, Panels{128, 3}, Panels{128, 2}, Panels{64, 2}};
 
 struct Rows {
   int warps;
@@ -62,7 +63,7 @@ constexpr std::array choices = {
     Choice{{16, 1}, {256, 3}, {16, 8}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 4}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 2}, {2, 8}, 1},
     Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 1},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 1},  Choice{{16, 2}, {128, 3}, {16, 4}, {2, 4}, 1},
     Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 2},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 4},  Choice{{16, 1}, {128, 2}, {16, 4}, {2, 8}, 1},
-    Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},   Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
+    Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},   Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
 
 std::vector<Preparation> preparations(const SpmmQuery& query) {

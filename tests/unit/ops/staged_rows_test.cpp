@@ -60,17 +60,11 @@ TEST_CASE("staged_rows: every problem with sorted rows is taken, and its default
   }
 }
 
-TEST_CASE("staged_rows: declined with a reason are rows that are not sorted, unbounded panels, too many nonzeros and too sparse matrices") {
-  const auto reason = [](const TopologyStatistics& statistics, Math math = Math::accurate) {
-    return family().declines(query_of({.n = 64, .math = math}, statistics)).value_or("");
-  };
+TEST_CASE("staged_rows: declined with a reason are rows that are not sorted, too many nonzeros and too sparse matrices") {
+  const auto reason = [](const TopologyStatistics& statistics) { return family().declines(query_of({.n = 64}, statistics)).value_or(""); };
   TopologyStatistics unsorted = layer;
   unsorted.sorted = false;
   CHECK(reason(unsorted).find("not sorted") != std::string::npos);
-  TopologyStatistics repeats = layer;
-  repeats.duplicates = true;
-  CHECK(reason(repeats).find("column twice") != std::string::npos);
-  CHECK(reason(repeats, Math::strict).empty());
   TopologyStatistics many = layer;
   many.nonzeros = std::int64_t{1} << 31;
   CHECK(reason(many).find("32 bits") != std::string::npos);
@@ -137,7 +131,6 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
       {"1 to 32 warps", [](StagedRowsConfig& c) { c.warps = 33; }},
       {"at most 32 rows", [](StagedRowsConfig& c) { c.rows_per_lane = c.threads_per_row + 1; }},
       {"1 to 1024 rows", [](StagedRowsConfig& c) { c.panel_rows = 0; }},
-      {"at most 256 products", [](StagedRowsConfig& c) { c.panel_rows = 512; }},
       {"stages", [](StagedRowsConfig& c) { c.stages = 0; }},
       {"even", [](StagedRowsConfig& c) { c.tile_nonzeros = 7; }},
       {"loads_in_flight", [](StagedRowsConfig& c) { c.loads_in_flight = 32; }},
@@ -182,7 +175,7 @@ TEST_CASE("staged_rows: the space and the short list start with the default and 
       CHECK(list.front() == family().default_config(query));
       CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
     }
-    CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 12));
+    CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 13));
   }
   for (const TopologyStatistics& other : {TopologyStatistics{.rows = 512, .cols = 128, .nonzeros = 6000, .longest_row = 20, .mean_row = 12},
                                           TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
