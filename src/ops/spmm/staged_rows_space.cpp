@@ -66,12 +66,13 @@ constexpr std::array choices = {
     Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},   Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
 
+/// How operands may reach the kernel, best guess first: values that are looked up are looked up once for each tile of columns.
 std::vector<Preparation> preparations(const SpmmQuery& query) {
-  std::vector<Preparation> list;
+  constexpr std::int64_t tile_columns = 64;
   const bool column_major = query.problem.dense_layout == Layout::column_major;
-  list.push_back({.prepare_dense = column_major, .pack_values = false});
-  if (query.problem.sparse_transposed) list.push_back({.prepare_dense = column_major, .pack_values = true});
-  return list;
+  if (!query.problem.sparse_transposed) return {{.prepare_dense = column_major, .pack_values = false}};
+  const bool packs_first = query.n.most > tile_columns;
+  return {{.prepare_dense = column_major, .pack_values = packs_first}, {.prepare_dense = column_major, .pack_values = !packs_first}};
 }
 
 /// Fewer columns, then fewer lanes, where n is narrow.
