@@ -3,6 +3,7 @@
 
 #include "abi/fixed.h"
 #include "abi/sum_parts.h"
+#include "parts/dependent_launch.h"
 #include "sddmm/sampled_output.h"
 
 namespace vostok {
@@ -13,10 +14,11 @@ __global__ void __launch_bounds__(F::config.threads) sum_parts(const __grid_cons
   const long long matrix = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
   const long long at = static_cast<long long>(blockIdx.x) * F::config.threads + threadIdx.x;
   if (matrix >= args.batch || at >= args.nonzeros) return;
+  wait_for_previous_launch();
   const float* const partial = args.partial + matrix * args.parts * args.nonzeros + at;
   float sum = 0.0F;
 #pragma unroll 8
-  for (int part = 0; part < args.parts; ++part) sum += load_global(partial + part * args.nonzeros);
+  for (int part = 0; part < args.parts; ++part) sum += load_own(partial + part * args.nonzeros);  // not before the wait
   SampledOutput<F, false>(args, matrix, matrix).store(at, sum);
 }
 

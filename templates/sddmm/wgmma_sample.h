@@ -10,6 +10,7 @@
 
 #include "abi/fixed.h"
 #include "abi/wgmma_sample.h"
+#include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
 #include "sddmm/wgmma_sample_consumer.h"
 #include "sddmm/wgmma_sample_producer.h"
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   const WgmmaSampleShared<F> shared;
   if (threadIdx.x == 0) shared.initialise_barriers();
   __syncthreads();
+  if constexpr (config.n_split > 1) allow_next_launch();
 
   constexpr unsigned consumers = 32 * consumer_warps(config);
   if (threadIdx.x >= consumers) {

@@ -1,14 +1,18 @@
 // What `accurate` promises of f32 on tensor cores, for every element of an
 // SDDMM: |error| <= 2^-19 ||row of A|| ||row of B||, on data that is hard for
-// it. The emulator cuts sums as tensor cores do (parts/mma.h).
+// it. The emulator cuts sums as tensor cores do (parts/mma.h); wgmma_sample,
+// which it does not run, is tried on GPUs of sm_90.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <string>
 
 #include "base/checked.hpp"
 #include "device/tensor_sample_harness.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
 
 using namespace vostok;
 using namespace vostok::test;
@@ -77,27 +81,43 @@ Errors errors_of(std::int64_t n, const std::vector<float> &a, const std::vector<
   return errors;
 }
 
+const ops::Family &wgmma_family() {
+  static const std::unique_ptr<ops::Family> family = ops::make_wgmma_sample();
+  return *family;
+}
+
+struct FamilyConfig {
+  const ops::Family *family;
+  FieldMap config;
+};
+
+/// Fewest parts, a power of two, of at most so many blocks of n.
+int parts_of(const ops::SddmmQuery &query, std::int64_t most_blocks) {
+  int parts = 1;
+  while (ceil_div(ops::sampled::n_blocks(query), parts) > most_blocks) parts *= 2;
+  return parts;
+}
+
 /// Every way to add up: short sums, whole blocks with their low products first,
 /// and where n is one block A in registers; in parts as long as they may be.
-std::vector<FieldMap> configs(const ops::SddmmQuery &query) {
-  const std::int64_t blocks = ops::sampled::n_blocks(query);
-  const auto parts_of = [&](std::int64_t most_blocks) {
-    int parts = 1;
-    while (ceil_div(blocks, parts) > most_blocks) parts *= 2;
-    return parts;
-  };
+std::vector<FamilyConfig> configs(const ops::SddmmQuery &query, const NamedDevice &on) {
   TensorSampleConfig short_sums{.row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .promotion_steps = 2, .list_room = 64};
-  short_sums.n_split = parts_of(32);
+  short_sums.n_split = parts_of(query, 32);
   TensorSampleConfig low_first = short_sums;
   low_first.promotion_steps = 4;
   low_first.low_first = true;
-  low_first.n_split = parts_of(64);
-  std::vector<FieldMap> list = {codegen::to_map(short_sums), codegen::to_map(low_first)};
-  if (blocks == 1) {
+  low_first.n_split = parts_of(query, 64);
+  const ops::Family *const portable = &tensor_sample_family();
+  std::vector<FamilyConfig> list = {{portable, codegen::to_map(short_sums)}, {portable, codegen::to_map(low_first)}};
+  if (ops::sampled::n_blocks(query) == 1) {
     low_first.kept_blocks = 1;
     low_first.tiles_per_block = 2;
-    list.push_back(codegen::to_map(low_first));
+    list.push_back({portable, codegen::to_map(low_first)});
   }
+  if (!wgmma_family().runs_on(on.device->architecture())) return list;
+  const WgmmaSampleConfig warpgroups{
+      .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64, .n_split = parts_of(query, 64)};
+  list.push_back({&wgmma_family(), codegen::to_map(warpgroups)});
   return list;
 }
 
@@ -112,15 +132,15 @@ void run_each(std::int64_t n, const std::vector<float> &a, const std::vector<flo
     };
     put(c.call().lhs, a);
     put(c.call().rhs, b);
-    const auto declined = tensor_sample_family().declines(c.query());
-    REQUIRE_MESSAGE(!declined, declined.value_or(""));
-    for (const FieldMap &config : configs(c.query())) {
-      INFO(on.name, ", n = ", n, ", ", to_text(config));
-      const auto reason = tensor_sample_family().forbidden(c.query(), config);
+    for (const auto &[family, config] : configs(c.query(), on)) {
+      INFO(on.name, ", n = ", n, ", ", std::string(family->name()), ", ", to_text(config));
+      const auto declined = family->declines(c.query());
+      REQUIRE_MESSAGE(!declined, declined.value_or(""));
+      const auto reason = family->forbidden(c.query(), config);
       REQUIRE_MESSAGE(!reason, reason.value_or(""));
-      run_tensor_sample(on, c, mask,
-                        config);  // compares with other operands' products: that
-                                  // says nothing here
+      run_sampled(on, *family, c, mask,
+                  config);  // compares with other operands' products: that
+                            // says nothing here
       visit(c.output());
     }
   }
