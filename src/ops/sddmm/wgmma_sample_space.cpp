@@ -30,7 +30,14 @@ int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one
 
 WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape) {
   WgmmaSampleConfig config = {.mode = mode, .warpgroups = shape.warpgroups, .tile_columns = shape.tile_columns, .takes_turns = shape.warpgroups > 1};
-  config.list_room = sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
+  config.list_room = sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
+  return config;
+}
+
+/// As much of the wanted room as shared memory leaves.
+WgmmaSampleConfig with_room(const SddmmQuery& query, WgmmaSampleConfig config) {
+  constexpr int least_room = 256;
+  while (config.list_room > least_room && forbidden(query, config)) config.list_room /= 2;
   return config;
 }
 
@@ -66,7 +73,7 @@ void add_variants(std::vector<WgmmaSampleConfig>& list, const SddmmQuery& query,
       config.stages = stages;
       config.waves = waves;
       config.n_split = least;
-      config = with_blocks(query, config);
+      config = with_blocks(query, with_room(query, config));
       if (waves > 0 && !shares_tiles(query, config)) continue;
       const int filling = sampled::filling_split(query, tile_shape(config), config.min_blocks, least);
       for (const int factor : split_factors) {
@@ -108,7 +115,7 @@ WgmmaSampleConfig smallest_config(const SddmmQuery& query) {
   WgmmaSampleConfig config = shaped(query, sampled::modes(query).front(), smallest_shape);
   config.stages = 2;
   config.n_split = sampled::least_split(query, promotion_steps(query));
-  return config;
+  return with_room(query, config);
 }
 
 WgmmaSampleConfig default_config(const SddmmQuery& query) {
