@@ -158,7 +158,10 @@ Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
   json["gflops"] = ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
   json["plan_ms"] = number(entry.plan_ms);
   json["kernels_compiled"] = entry.kernels_compiled;
-  if (!entry.packing.is_null()) json["packing"] = entry.packing;
+  if (!entry.packing.is_null()) {
+    json["packing"] = entry.packing;
+    if (ours.timed.timing) json["with_packing_us"] = number(ours.timed.timing->median_us + entry.packing["us"].get<double>());
+  }
   if (!entry.weights.is_null()) json["weights"] = entry.weights;
   if (entry.heuristic)
     json["heuristic"] = {{"family", entry.heuristic->family()}, {"config", entry.heuristic->config()}, {"is_ours", entry.heuristic_is_ours()}};

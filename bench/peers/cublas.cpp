@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "bench/peers/column_major.hpp"
 #include "bench/peers/cublas_call.hpp"
 #include "bench/peers/cublas_weights.hpp"
 #include "bench/peers/rotation.hpp"
@@ -75,20 +76,14 @@ class Cublas : public Peer {
     cublas::Weights weights(device_, operands);
     std::vector<PeerRun> runs;
     for (const Mode& mode : modes(operands.element)) {
-      const auto add = [&](const char* variant, auto multiply) {
-        runs.push_back(prepare_turns(mode.peer, variant, [&] {
-          std::vector<Call> turns;
-          for (const auto& copy : weights.dense())
-            turns.emplace_back([this, copy, multiply, product = typed(spmm_product(operands, *copy), mode, operands.element)](Stream stream) {
-              (calls_.*multiply)(stream, product);
-            });
-          return turns;
-        }));
-        runs.back().tolerance = mode.tolerance;
-      };
-      add("gemm", &cublas::Calls::multiply);
-      if (operands.n == 1) add("matrix first", &cublas::Calls::multiply_by_vector);
+      runs.push_back(prepare_turns(mode.peer, "gemm", [&] {
+        return turns(mode, operands, weights.dense(), [this](Stream stream, const Product& product) { calls_.multiply(stream, product); });
+      }));
+      if (operands.n <= few_columns) runs.push_back(column_major(mode, operands, weights));
     }
+    for (PeerRun& run : runs)
+      for (const Mode& mode : modes(operands.element))
+        if (run.peer == mode.peer) run.tolerance = mode.tolerance;
     if (operands.element == Dtype::f32 && !operands.transposed) add_three_products(operands, weights, runs);
     return runs;
   }
@@ -127,6 +122,32 @@ class Cublas : public Peer {
             .left = {dense.data(), matrix.cols, operands.transposed ? Operation::transpose : Operation::none},
             .right = {operands.dense, operands.n, Operation::none},
             .output = operands.output};
+  }
+
+  /// A call for each copy of the weights.
+  template <class Multiply>
+  static std::vector<Call> turns(const Mode& mode, const SpmmOperands& operands, const cublas::Weights::Copies& copies, const Multiply& multiply) {
+    std::vector<Call> calls;
+    for (const auto& copy : copies)
+      calls.emplace_back(
+          [copy, multiply, product = typed(spmm_product(operands, *copy), mode, operands.element)](Stream stream) { multiply(stream, product); });
+    return calls;
+  }
+
+  /// B and C as columns: what few columns are fastest with. Turning them is not timed.
+  PeerRun column_major(const Mode& mode, const SpmmOperands& operands, cublas::Weights& weights) const {
+    Call deliver;
+    PeerRun run = prepare_turns(mode.peer, "column-major", [&] {
+      auto columns = std::make_shared<const ColumnMajor>(device_, operands);
+      deliver = [columns](Stream stream) { columns->deliver(stream); };
+      return turns(mode, operands, weights.dense(), [this, columns](Stream stream, Product product) {
+        product.right.data = columns->dense();
+        product.output = columns->output();
+        calls_.multiply_columns(stream, product);
+      });
+    });
+    if (deliver) run.enqueue_and_deliver = [enqueue = run.enqueue, deliver](Stream stream) { enqueue(stream), deliver(stream); };
+    return run;
   }
 
   /// A = [hi hi lo] and B = [hi; lo; hi] in f16: three products that add up, or one of three times the length.

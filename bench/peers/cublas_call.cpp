@@ -33,11 +33,11 @@ void Calls::multiply(Stream stream, const Product& product) const {
           product.output_type, product.columns, product.compute, Algorithm::automatic);
 }
 
-void Calls::multiply_by_vector(Stream stream, const Product& product) const {
+void Calls::multiply_columns(Stream stream, const Product& product) const {
   prepare(stream);
-  const Operand &matrix = product.left, &vector = product.right;
-  require(api_.cublasGemmEx_64, handle_, turned(matrix.operation), Operation::none, product.rows, std::int64_t{1}, product.inner, &one, matrix.data,
-          product.input_type, matrix.row_length, vector.data, product.input_type, product.inner, product.accumulate ? &one : &zero, product.output,
+  const Operand &first = product.left, &second = product.right;
+  require(api_.cublasGemmEx_64, handle_, turned(first.operation), Operation::none, product.rows, product.columns, product.inner, &one, first.data,
+          product.input_type, first.row_length, second.data, product.input_type, product.inner, product.accumulate ? &one : &zero, product.output,
           product.output_type, product.rows, product.compute, Algorithm::automatic);
 }
 

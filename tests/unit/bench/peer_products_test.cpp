@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/harness/contest.hpp"
+#include "bench/peers/column_major.hpp"
 #include "bench/peers/cublas.hpp"
 #include "bench/peers/cusparse.hpp"
 #include "bench/peers/split_numbers.hpp"
@@ -19,7 +20,7 @@
 namespace vostok::bench {
 namespace {
 
-constexpr std::int64_t m = 37, k = 23, n = 11;
+constexpr std::int64_t m = 37, k = 23, n = 19;
 constexpr std::uint64_t seed = 5;
 constexpr int rounds = 7;
 constexpr Dtype types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
@@ -129,15 +130,18 @@ TEST_CASE("three f16 products, added up or as one, are nearly as right as fp32, 
   }
 }
 
-TEST_CASE("a vector is multiplied in two ways, and both are right, also by the transpose") {
+TEST_CASE("few columns are multiplied in two ways, and both are right, also by the transpose") {
   Small small;
   const auto peer = make_cublas(small.device, host_cublas::table());
   for (const bool transposed : {false, true}) {
-    const auto measured = small.spmm(*peer, Dtype::f16, transposed, 1);
-    REQUIRE(measured.size() == 2);
-    CHECK(measured[1].variant == "matrix first");
-    for (const Measured& way : measured) check_right(way);
+    for (const std::int64_t columns : {1, 2, 16}) {
+      const auto measured = small.spmm(*peer, Dtype::f16, transposed, columns);
+      REQUIRE(measured.size() == 2);
+      CHECK(measured[1].variant == "column-major");
+      for (const Measured& way : measured) check_right(way);
+    }
   }
+  CHECK(small.spmm(*peer, Dtype::f16, false, few_columns + 1).size() == 1);
 }
 
 TEST_CASE("weights that rotate are right in every way of every peer, and as many copies of them as are asked for") {
