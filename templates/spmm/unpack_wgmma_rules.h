@@ -14,7 +14,10 @@ struct UnpackWgmmaRules {
   static_assert(config.warpgroups == 1 || config.warpgroups == 2 || config.warpgroups == 4, "warpgroups is 1, 2 or 4");
   static_assert(config.k_groups == 1 || ((config.k_groups == 2 || config.k_groups == 4) && config.warpgroups * config.k_groups <= 4),
                 "k_groups is 1, 2 or 4, and all groups have 4 warpgroups at most");
-  static_assert(config.stages >= config.k_groups + (config.overlap ? 1 : 0), "a group holds one stage, and takes its next one where it overlaps");
+  // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before: copies that were queued
+  // in order need not arrive in order.
+  static_assert(config.stages % config.k_groups == 0, "a stage belongs to one group");
+  static_assert(config.stages >= config.k_groups * (config.overlap ? 2 : 1), "a group holds one stage, and takes its next one where it overlaps");
   static_assert(config.tile_columns >= 8 && config.tile_columns <= 256 && (config.tile_columns & (config.tile_columns - 1)) == 0,
                 "tile_columns is a power of two from 8 to 256");
   static_assert(config.stages >= 2 && config.stages <= 8, "stages is 2 to 8");

@@ -138,7 +138,7 @@ TEST_CASE("unpack_wgmma: groups of warpgroups take a tile's k blocks in turn, wi
           config.overlap = overlap;
           config.producer_warps = 4;
           config.strip_pairs = element == Dtype::f32 ? 256 : 512;
-          config.stages = k_groups + 1;
+          config.stages = 2 * k_groups;
           for (const std::int64_t blocks : {k_groups, k_groups + 1, 2 * k_groups + 3, 21})
             check(UnpackCase(sparse::uniform(130, 64 * blocks - 5, 0.6, seed), problem, seed), config);
         }

@@ -58,7 +58,7 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
   constexpr double launch_us = 1.1;
-  constexpr double unproven = 1.6;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
+  constexpr double unproven = 2.0;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
   const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
                     0.35 * csr_product::output_us(query, size, machine) + csr_product::preparation_us(query, size, config, machine);
   return defeats_rows(query) ? us : us * unproven;

@@ -40,7 +40,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double barrier_latency = 110;
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 480;  // measured: k blocks follow one another no faster
-  constexpr double l2_bytes_per_cycle = 36;  // of one multiprocessor, by bulk copies, however many others copy
+  constexpr double l2_bytes_per_cycle = 36;        // of one multiprocessor, by bulk copies, however many others copy
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;

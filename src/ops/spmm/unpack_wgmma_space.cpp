@@ -58,13 +58,15 @@ int promotion_blocks(const SpmmQuery& query, PackedMode mode, int tile_columns) 
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
 }
 
-/// As many stages as fit where so many blocks share a multiprocessor, up to six.
+/// As many stages as fit where so many blocks share a multiprocessor, up to six, as many for every group.
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
   constexpr std::int64_t reserved_shared_bytes = 1024;
   const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
   const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
-  return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
+  const int least = std::max(2, config.k_groups * (config.overlap ? 2 : 1));
+  const auto fitting = static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, most_stages));
+  return std::max(least, fitting / config.k_groups * config.k_groups);
 }
 
 /// What a shape leaves open, decided.

@@ -147,7 +147,8 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   const ops::SpmmQuery query = query_of({.n = 128}, layer);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 3; })->find("warpgroups") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 3; })->find("k_groups") != std::string::npos);
-  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 4, c.stages = 4; })->find("fewer stages") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 4, c.stages = 6; })->find("multiple of k_groups") !=
+        std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 2, c.k_split = 32; })->find("slice of k") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; })->find("tile_columns") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; })->find("mode") != std::string::npos);
