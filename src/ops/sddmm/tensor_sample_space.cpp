@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 
 namespace vostok::ops::tensor_sample {
@@ -105,13 +106,9 @@ std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
 
 /// The admitted configs, cheapest prediction first.
 std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
-  std::vector<std::pair<double, TensorSampleConfig>> priced;
-  for (const TensorSampleConfig& config : every_config(query))
-    if (!forbidden(query, config)) priced.emplace_back(predict_us(query, config), config);
-  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<TensorSampleConfig> list;
-  for (const auto& [us, config] : priced) list.push_back(config);
-  return list;
+  return sampled::ranked(
+      every_config(query), [&](const TensorSampleConfig& config) { return forbidden(query, config).has_value(); },
+      [&](const TensorSampleConfig& config) { return predict_us(query, config); });
 }
 
 /// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
@@ -143,14 +140,7 @@ std::vector<TensorSampleConfig> space(const SddmmQuery& query) {
 }
 
 std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) {
-  constexpr std::size_t most = 16;
-  constexpr int most_alike = 2;
-  std::vector<TensorSampleConfig> list;
-  for (const TensorSampleConfig& config : ranked(query)) {
-    if (list.size() == most) break;
-    const auto others = std::count_if(list.begin(), list.end(), [&](const TensorSampleConfig& other) { return alike(other, config); });
-    if (others < most_alike) list.push_back(config);
-  }
+  std::vector<TensorSampleConfig> list = sampled::few_of_each(ranked(query), alike);
   if (list.empty()) list.push_back(smallest_config(query));
   return list;
 }

@@ -4,6 +4,7 @@
 
 #include "ops/machine.hpp"
 #include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 
 namespace vostok::ops::wgmma_sample {
@@ -94,13 +95,9 @@ std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
 
 /// The admitted configs, cheapest prediction first.
 std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
-  std::vector<std::pair<double, WgmmaSampleConfig>> priced;
-  for (const WgmmaSampleConfig& config : every_config(query))
-    if (!forbidden(query, config)) priced.emplace_back(predict_us(query, config), config);
-  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<WgmmaSampleConfig> list;
-  for (const auto& [us, config] : priced) list.push_back(config);
-  return list;
+  return sampled::ranked(
+      every_config(query), [&](const WgmmaSampleConfig& config) { return forbidden(query, config).has_value(); },
+      [&](const WgmmaSampleConfig& config) { return predict_us(query, config); });
 }
 
 /// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
@@ -131,14 +128,7 @@ std::vector<WgmmaSampleConfig> space(const SddmmQuery& query) {
 }
 
 std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) {
-  constexpr std::size_t most = 16;
-  constexpr int most_alike = 2;
-  std::vector<WgmmaSampleConfig> list;
-  for (const WgmmaSampleConfig& config : ranked(query)) {
-    if (list.size() == most) break;
-    const auto others = std::count_if(list.begin(), list.end(), [&](const WgmmaSampleConfig& other) { return alike(other, config); });
-    if (others < most_alike) list.push_back(config);
-  }
+  std::vector<WgmmaSampleConfig> list = sampled::few_of_each(ranked(query), alike);
   if (list.empty()) list.push_back(smallest_config(query));
   return list;
 }
