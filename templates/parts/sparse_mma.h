@@ -40,17 +40,18 @@ inline void emulated_sparse_mma(float (&c)[4], const unsigned (&a)[4], const uns
   const int group = static_cast<int>(::vostok_emulator::current->lane / 4);
   const int member = static_cast<int>(::vostok_emulator::current->lane % 4);
   const auto word = [&](int lane, int index, int half) { return static_cast<unsigned>(lanes[lane * words + index] >> 32 * half); };
-  for (int i = 0; i < 4; ++i) {
-    const int upper = i / 2;
-    const int column = 2 * member + i % 2;
+  float columns_of_b[2][2 * values];  // 2 * member and the next
+  for (int j = 0; j < 2; ++j)
+    for (int k = 0; k < 2 * values; ++k) columns_of_b[j][k] = Operand::element(word(4 * (2 * member + j) + k % 8 / 2, 2 + k / 16, k / 8 % 2), k % 2);
+  for (int upper = 0; upper < 2; ++upper) {
     float of_a[values];
-    float of_b[values];
+    float of_b[2][values];
     for (int v = 0; v < values; ++v) {
       of_a[v] = Operand::element(word(4 * group + v % 8 / 2, v / 8, upper), v % 2);
       const int k = sparse_k(word(4 * group, 4, 0), word(4 * group + 1, 4, 0), upper, v);
-      of_b[v] = Operand::element(word(4 * column + k % 8 / 2, 2 + k / 16, k / 8 % 2), k % 2);
+      for (int j = 0; j < 2; ++j) of_b[j][v] = columns_of_b[j][k];
     }
-    c[i] = accumulate(of_a, of_b, c[i]);
+    for (int j = 0; j < 2; ++j) c[2 * upper + j] = accumulate(of_a, of_b[j], c[2 * upper + j]);
   }
 }
 
