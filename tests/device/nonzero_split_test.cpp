@@ -127,7 +127,7 @@ TEST_CASE("nonzero_split: the default config and random configs are right on ran
   MESSAGE("seed " << seed);
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 5 : 24); ++i) {
+    for (int i = 0; i < (thread_sanitized ? 5 : 12); ++i) {
       const SpmmProduct c = make_product(random_matrix(random), random_csr_problem(random), random.bits());
       const ops::SpmmQuery query = c.query(*on.device);
       REQUIRE(family().declines(query).value_or("") == "");
@@ -147,7 +147,7 @@ TEST_CASE("nonzero_split: configs of the space are right on a graph-like matrix"
     for (FieldMap& config : family().space(query))
       if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 2 : 12); ++i)
+    for (int i = 0; i < (thread_sanitized ? 2 : 8); ++i)
       check_product(family(), on, c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("nonzero_split: random row lengths are right with chunks of every smal
   MESSAGE("seed " << seed);
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 4 : 40); ++i) {
+    for (int i = 0; i < (thread_sanitized ? 4 : 24); ++i) {
       std::vector<std::int64_t> lengths(static_cast<std::size_t>(1 + random.below(60)));
       for (std::int64_t& length : lengths) length = random.below(pick<std::int64_t>(random, {1, 2, 10, 10, 70}));
       const SpmmProduct c = make_product(with_lengths(lengths, 40, random.bits()), {.n = 12}, random.bits());

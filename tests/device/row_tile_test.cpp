@@ -94,7 +94,7 @@ TEST_CASE("the default config and random configs are right on random shapes, str
   MESSAGE("seed " << seed);
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 5 : 24); ++i) {
+    for (int i = 0; i < (thread_sanitized ? 5 : 12); ++i) {
       const RowTileCase c = make_case(random_matrix(random), random_problem(random), random.bits());
       const ops::SpmmQuery query = c.query(*on.device);
       REQUIRE(!row_tile().declines(query));
@@ -114,7 +114,7 @@ TEST_CASE("configs of the space are right on a matrix with uneven rows") {
     for (FieldMap& config : row_tile().space(query))
       if (!row_tile().forbidden(query, config)) admitted.push_back(std::move(config));
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 2 : 12); ++i)
+    for (int i = 0; i < (thread_sanitized ? 2 : 8); ++i)
       check_row_tile(on, c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
   }
 }
