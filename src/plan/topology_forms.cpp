@@ -178,7 +178,7 @@ void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& que
   if (const auto reason = ops::packed_runs_declined(statistics, gap_bits))
     fail(ErrorCode::unsupported, "cannot pack runs of a topology: {}", *reason);
   RunTable table{.row_runs = ops::QueuedMemory(queue, (statistics.rows + 1) * std::int64_t{sizeof(std::uint32_t)})};
-  const ops::RunSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>(), .gap_bits = gap_bits};
+  const ops::RunSource source{.csr = arrays(), .gap_bits = gap_bits};
   const ops::RunSlots slots = ops::count_runs(queue, source, table.row_runs.as<std::uint32_t>());
   queued = true;
   std::uint32_t runs = 0;
@@ -188,18 +188,23 @@ void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& que
   table.starts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::uint16_t)});
   table.counts = ops::QueuedMemory(queue, room);
   table.codes = ops::QueuedMemory(queue, room * code_pieces(gap_bits) * run_piece_bytes);
-  table.sources = ops::QueuedMemory(queue, room * run_slots * std::int64_t{sizeof(std::int32_t)});
+  table.firsts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::int32_t)});
+  if (value_positions) {
+    table.positions = ops::QueuedMemory(queue, value_positions.bytes());
+    ops::gather(queue, value_positions.data(), IntegerType::i32, nullptr, statistics.nonzeros, table.positions.data(), IntegerType::i32);
+  }
   const ops::RunParts parts{.row_runs = table.row_runs.as<const std::uint32_t>(),
                             .starts = table.starts.as<std::uint16_t>(),
                             .counts = table.counts.as<std::uint8_t>(),
                             .codes = table.codes.as<std::uint32_t>(),
-                            .sources = table.sources.as<std::int32_t>()};
+                            .firsts = table.firsts.as<std::int32_t>()};
   ops::place_runs(queue, source, slots, parts, groups);
   table.structure = {.row_runs = parts.row_runs,
                      .starts = parts.starts,
                      .counts = parts.counts,
                      .codes = parts.codes,
-                     .sources = parts.sources,
+                     .firsts = parts.firsts,
+                     .positions = table.positions.as<const std::int32_t>(),
                      .runs = runs,
                      .groups = static_cast<unsigned>(groups),
                      .gap_bits = gap_bits};
@@ -284,7 +289,7 @@ void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   auto& packed = self.packed;
   for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
   for (auto& [bits, table] : self.run_tables)
-    for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.sources}) visit(*memory);
+    for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.firsts, &table.positions}) visit(*memory);
   auto& sparse = self.sparse;
   for (auto* memory : {&sparse.groups, &sparse.headers, &sparse.nonzero_offsets, &sparse.unit_offsets, &sparse.sources}) visit(*memory);
 }

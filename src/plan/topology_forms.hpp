@@ -74,7 +74,8 @@ struct TopologyForms {
     ops::QueuedMemory starts = {};
     ops::QueuedMemory counts = {};
     ops::QueuedMemory codes = {};
-    ops::QueuedMemory sources = {};
+    ops::QueuedMemory firsts = {};
+    ops::QueuedMemory positions = {};  ///< a copy: it stays where the source is released
     PackedRuns structure = {};
   };
   std::map<int, RunTable> run_tables;  ///< by the bits of gaps

@@ -21,7 +21,8 @@ struct RunForm {
   std::vector<std::uint16_t> starts = {};
   std::vector<std::uint8_t> counts = {};
   std::vector<std::uint32_t> codes = {};
-  std::vector<std::int32_t> sources = {};
+  std::vector<std::int32_t> firsts = {};
+  std::vector<std::int32_t> positions = {};  ///< empty: A itself is walked
 
   std::int64_t runs() const { return row_runs.back(); }
   std::int64_t groups() const { return (runs() + group_runs - 1) / group_runs; }
@@ -34,7 +35,7 @@ RunForm packed_runs(const Csr& walked, int gap_bits, std::span<const std::int32_
 /// One set of packed values. `values`: in CSR order of A, as `element` is stored.
 std::vector<std::byte> pack(const RunForm& form, Dtype element, std::span<const std::byte> values);
 
-/// The dense matrix [rows, cols] that the packed one stands for, exactly; does not read the form's sources.
+/// The dense matrix [rows, cols] that the packed one stands for, exactly; reads neither firsts nor positions.
 std::vector<double> unpack(const RunForm& form, std::int64_t cols, Dtype element, std::span<const std::byte> packed);
 
 }  // namespace vostok::sparse

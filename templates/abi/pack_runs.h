@@ -9,6 +9,7 @@ namespace vostok {
 
 struct PackRunsTraits {
   Dtype element = Dtype::f16;
+  int gap_bits = 4;
 };
 
 struct PackRunsConfig {
@@ -16,7 +17,7 @@ struct PackRunsConfig {
 };
 
 struct PackRunsArgs {
-  const int* sources;      ///< as PackedRuns has them
+  PackedRuns runs;
   const void* values;      ///< CSR order of A
   unsigned char* packed;   ///< of the first set
   long long value_stride;  ///< elements between two sets
@@ -28,6 +29,7 @@ struct PackRunsArgs {
 template <FieldsOf<PackRunsTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("element", traits.element);
+  visit("gap_bits", traits.gap_bits);
 }
 
 template <FieldsOf<PackRunsConfig> S, class Visit>

@@ -53,7 +53,8 @@ struct PackedRuns {
   const unsigned short* starts;  ///< of each run: the column that its first code counts from
   const unsigned char* counts;   ///< of each run: its slots, escapes included
   const unsigned* codes;         ///< whole groups
-  const int* sources;            ///< 32 for each run of the groups: where its value lies in the CSR order of A; -1: there is none
+  const int* firsts;             ///< of each run: the nonzero that its first one is, as the matrix is walked; the others follow it
+  const int* positions;          ///< where each nonzero's value lies in the CSR order of A; null: they are walked in that order
   unsigned runs;
   unsigned groups;
   int gap_bits;

@@ -9,20 +9,17 @@ namespace vostok {
 
 struct RunStepTraits {
   IndexType index = IndexType::i32;  ///< of the columns
-  bool gathered = false;             ///< a transpose: values lie where value_positions says
 };
 
 template <FieldsOf<RunStepTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("index", traits.index);
-  visit("gathered", traits.gathered);
 }
 
 /// Of all steps: each reads what those before it wrote.
 struct RunStepArgs {
   const int* row_offsets;
   const void* column_indices;
-  const int* value_positions;
   unsigned* slots;               ///< of each nonzero: escapes before it, and itself
   const unsigned* slots_before;  ///< sums of them, and of all behind the last
   unsigned* run_counts;          ///< of each row
@@ -30,7 +27,7 @@ struct RunStepArgs {
   unsigned short* starts;
   unsigned char* counts;
   unsigned* codes;  ///< zero at first
-  int* sources;     ///< -1 at first
+  int* firsts;
   long long rows;
   long long nonzeros;
   int gap_bits;

@@ -42,9 +42,12 @@ __global__ void __launch_bounds__(F::config.threads) count_row_runs(const __grid
   }
 }
 
-/// Places a slot whose code counts from `from`; in a run's first slot that is where the run starts.
-__device__ inline void place_slot(const RunStepArgs& args, long long run, int slot, int from, int code) {
-  if (slot == 0) args.starts[run] = static_cast<unsigned short>(from);
+/// Places a slot, of a nonzero or of an escape before it, whose code counts from `from`; in a run's first slot that is where the run starts.
+__device__ inline void place_slot(const RunStepArgs& args, long long nonzero, long long run, int slot, int from, int code) {
+  if (slot == 0) {
+    args.starts[run] = static_cast<unsigned short>(from);
+    args.firsts[run] = static_cast<int>(nonzero);
+  }
   if (slot == run_slots - 1) args.counts[run] = run_slots;
   const RunCodePlace place = run_code_place(run, slot, args.gap_bits);
   if (code != 0) atomicOr(args.codes + place.word, static_cast<unsigned>(code) << place.shift);
@@ -59,16 +62,13 @@ __global__ void __launch_bounds__(F::config.threads) place_slots(const __grid_co
     long long slot = args.slots_before[i] - args.slots_before[args.row_offsets[nonzero.row]];  // in the row
     int from = nonzero.first() ? nonzero.column : nonzero.before;
     for (; nonzero.column - from >= escape; ++slot, from += escape)
-      place_slot(args, first_run + slot / run_slots, static_cast<int>(slot % run_slots), from, escape);
+      place_slot(args, i, first_run + slot / run_slots, static_cast<int>(slot % run_slots), from, escape);
 
     const long long run = first_run + slot / run_slots;
     const int within = static_cast<int>(slot % run_slots);
     if (within == 0) from = nonzero.column;
-    place_slot(args, run, within, from, nonzero.column - from);
+    place_slot(args, i, run, within, from, nonzero.column - from);
     if (i + 1 == args.row_offsets[nonzero.row + 1]) args.counts[run] = static_cast<unsigned char>(within + 1);
-    int source = static_cast<int>(i);
-    if constexpr (F::traits.gathered) source = args.value_positions[i];
-    args.sources[run * run_slots + within] = source;
   }
 }
 

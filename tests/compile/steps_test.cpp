@@ -104,20 +104,17 @@ void queue_packed_forms(const ops::Queue& queue) {
 void queue_run_forms(const ops::Queue& queue) {
   static char memory[1 << 13] = {};  // this device fills it
   auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
-  auto* const positions = reinterpret_cast<std::int32_t*>(memory);
-  for (const IndexType index : {IndexType::u16, IndexType::i32})
-    for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions}) {
-      const ops::RunSource source{.csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
-                                  .value_positions = of_transpose};
-      const ops::RunSlots slots = ops::count_runs(queue, source, numbers);
-      ops::place_runs(queue, source, slots,
-                      {.row_runs = numbers,
-                       .starts = reinterpret_cast<std::uint16_t*>(memory),
-                       .counts = reinterpret_cast<std::uint8_t*>(memory),
-                       .codes = numbers,
-                       .sources = positions},
-                      1);
-    }
+  for (const IndexType index : {IndexType::u16, IndexType::i32}) {
+    const ops::RunSource source{.csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}};
+    const ops::RunSlots slots = ops::count_runs(queue, source, numbers);
+    ops::place_runs(queue, source, slots,
+                    {.row_runs = numbers,
+                     .starts = reinterpret_cast<std::uint16_t*>(memory),
+                     .counts = reinterpret_cast<std::uint8_t*>(memory),
+                     .codes = numbers,
+                     .firsts = reinterpret_cast<std::int32_t*>(memory)},
+                    1);
+  }
 }
 
 void queue_sparse_forms(const ops::Queue& queue) {
@@ -141,10 +138,11 @@ void add_packing(Requests& requests) {
       const codegen::KernelRequest request = ops::pack_strips::request({.mode = mode, .element = element});
       requests.emplace(request.expression, request);
     }
-  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const codegen::KernelRequest request = ops::pack_runs::request({.element = element});
-    requests.emplace(request.expression, request);
-  }
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const int gap_bits : {4, 8}) {
+      const codegen::KernelRequest request = ops::pack_runs::request({.element = element, .gap_bits = gap_bits});
+      requests.emplace(request.expression, request);
+    }
   const codegen::KernelRequest sparse = ops::pack_sparse::request();
   requests.emplace(sparse.expression, sparse);
 }

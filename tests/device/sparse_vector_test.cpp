@@ -67,12 +67,14 @@ class RunsOnDevice {
         starts_(uploaded(device, form_.starts)),
         counts_(uploaded(device, form_.counts)),
         codes_(uploaded(device, form_.codes)),
-        sources_(uploaded(device, form_.sources)) {
+        firsts_(uploaded(device, form_.firsts)),
+        positions_(uploaded(device, form_.positions)) {
     pointers_.runs = {.row_runs = row_runs_.as<unsigned>(),
                       .starts = starts_.as<unsigned short>(),
                       .counts = counts_.as<unsigned char>(),
                       .codes = codes_.as<unsigned>(),
-                      .sources = sources_.as<int>(),
+                      .firsts = firsts_.as<int>(),
+                      .positions = form_.positions.empty() ? nullptr : positions_.as<int>(),
                       .runs = static_cast<unsigned>(form_.runs()),
                       .groups = static_cast<unsigned>(form_.groups()),
                       .gap_bits = gap_bits};
@@ -89,7 +91,7 @@ class RunsOnDevice {
 
  private:
   sparse::RunForm form_;
-  device::Buffer row_runs_, starts_, counts_, codes_, sources_;
+  device::Buffer row_runs_, starts_, counts_, codes_, firsts_, positions_;
   ops::TopologyPointers pointers_;
   std::vector<std::byte> sets_;
 };

@@ -103,9 +103,12 @@ Launch multiply_launch(const SpmmQuery& query, const SparseVectorConfig& config,
   return Launch::of<SpmmArguments, SparseVectorArgs>(std::move(request), shape, binding);
 }
 
-Launch pack_launch(const SpmmQuery& query, const TopologyPointers& topology) {
-  const PackRuns what = {
-      .element = query.problem.element, .structure = topology.runs, .value_stride = query.value_stride(), .sets = packed_sets(query)};
+Launch pack_launch(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) {
+  const PackRuns what = {.element = query.problem.element,
+                         .gap_bits = config.gap_bits,
+                         .structure = topology.runs,
+                         .value_stride = query.value_stride(),
+                         .sets = packed_sets(query)};
   return pack_runs_launch<SpmmArguments>(what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
 }
 
@@ -166,7 +169,7 @@ class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
 
   std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) const override {
     std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(sparse_vector::pack_launch(query, topology));
+    if (packs_in_workspace(query)) list.push_back(sparse_vector::pack_launch(query, config, topology));
     list.push_back(sparse_vector::multiply_launch(query, config, topology));
     return list;
   }

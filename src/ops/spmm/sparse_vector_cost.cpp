@@ -85,7 +85,7 @@ double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) {
   constexpr double launch_us = 1.1;
   double us = launch_us + staging + longest + overlap_loss * (memory + l1 + issue + latency - longest);
   constexpr double next_launch_us = 1.2;
-  if (packs_in_workspace(query)) us += next_launch_us + size.slots * size.sets * (4 + 2 * size.element_bytes) / machine.memory_bytes_per_us;
+  if (packs_in_workspace(query)) us += next_launch_us + size.slots * size.sets * (1 + 2 * size.element_bytes) / machine.memory_bytes_per_us;
   return us;
 }
 

@@ -16,7 +16,7 @@ constexpr PackRunsConfig config;
 }  // namespace
 
 codegen::KernelRequest request(const PackRuns& what) {
-  const PackRunsTraits traits = {.element = what.element};
+  const PackRunsTraits traits = {.element = what.element, .gap_bits = what.gap_bits};
   return {.family = "pack_runs",
           .header = "topology/pack_runs.h",
           .expression = codegen::name_expression("pack_runs", "PackRunsTraits", traits, "PackRunsConfig", config)};
@@ -27,7 +27,7 @@ device::LaunchShape shape() { return {.grid = {}, .block = {static_cast<unsigned
 device::Dim3 bind(const PackRuns& what, const Packing& packing, PackRunsArgs& args) {
   const std::int64_t set_bytes = run_value_bytes(what.structure.groups, what.element);
   const std::int64_t pieces = set_bytes / run_piece_bytes;
-  args = {.sources = what.structure.sources,
+  args = {.runs = what.structure,
           .values = packing.values,
           .packed = static_cast<unsigned char*>(packing.packed),
           .value_stride = what.value_stride,

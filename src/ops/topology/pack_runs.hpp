@@ -15,6 +15,7 @@ namespace vostok::ops {
 /// What is packed, but for pointers of a call.
 struct PackRuns {
   Dtype element = Dtype::f16;
+  int gap_bits = 4;
   PackedRuns structure = {};
   std::int64_t value_stride = 0;  ///< elements between two sets of values
   std::int64_t sets = 1;

@@ -15,7 +15,6 @@ Step<RunStepTraits> step(const char* kernel, const RunStepTraits& traits) { retu
 RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
   return {.row_offsets = static_cast<const int*>(source.csr.row_offsets),
           .column_indices = source.csr.column_indices,
-          .value_positions = source.value_positions,
           .slots = slots.slots,
           .slots_before = slots.slots_before,
           .run_counts = nullptr,
@@ -23,7 +22,7 @@ RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
           .starts = nullptr,
           .counts = nullptr,
           .codes = nullptr,
-          .sources = nullptr,
+          .firsts = nullptr,
           .rows = source.csr.rows,
           .nonzeros = source.csr.nonzeros,
           .gap_bits = source.gap_bits};
@@ -49,20 +48,18 @@ RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* 
 
 void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups) {
   if (groups == 0) return;
-  constexpr int all_ones = 0xff;  // -1: no value
   const std::int64_t runs = groups * group_runs;
-  queue.device().fill(queue.stream(), parts.sources, all_ones, runs * run_slots * std::int64_t{sizeof(std::int32_t)});
   queue.fill_zero(parts.codes, runs * code_pieces(source.gap_bits) * run_piece_bytes);
   queue.fill_zero(parts.starts, runs * std::int64_t{sizeof(std::uint16_t)});
   queue.fill_zero(parts.counts, runs);
+  queue.fill_zero(parts.firsts, runs * std::int64_t{sizeof(std::int32_t)});
   RunStepArgs args = arguments_of(source, slots);
   args.row_runs = parts.row_runs;
   args.starts = parts.starts;
   args.counts = parts.counts;
   args.codes = parts.codes;
-  args.sources = parts.sources;
-  queue.launch(step("place_slots", {.index = source.csr.index, .gathered = source.value_positions != nullptr}), queue.blocks_for(source.csr.nonzeros),
-               args);
+  args.firsts = parts.firsts;
+  queue.launch(step("place_slots", {.index = source.csr.index}), queue.blocks_for(source.csr.nonzeros), args);
 }
 
 }  // namespace vostok::ops

@@ -10,7 +10,6 @@ namespace vostok::ops {
 /// A matrix as kernels walk it that packed_runs_declined (ops/topology/packed_runs.hpp) admits.
 struct RunSource {
   CsrArrays csr = {};
-  const std::int32_t* value_positions = nullptr;  ///< where each value lies in A, where the matrix is A^T
   int gap_bits = 4;
 };
 
@@ -30,7 +29,7 @@ struct RunParts {
   std::uint16_t* starts = nullptr;
   std::uint8_t* counts = nullptr;
   std::uint32_t* codes = nullptr;
-  std::int32_t* sources = nullptr;
+  std::int32_t* firsts = nullptr;
 };
 
 void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups);
