@@ -53,9 +53,9 @@ void check(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
   }
 }
 
-/// Ones on a diagonal that starts in a column.
+/// Ones on a diagonal that starts in a column, in one block or two: lines of a column-major B are whole copies.
 sparse::Csr diagonal(std::int64_t size, std::int64_t first_column) {
-  sparse::Csr csr{.rows = size, .cols = size + first_column};
+  sparse::Csr csr{.rows = size, .cols = first_column == 0 ? size : 2 * size};
   for (std::int64_t i = 0; i < size; ++i) {
     csr.column_indices.push_back(static_cast<std::int32_t>(first_column + i));
     csr.row_offsets.push_back(i + 1);
