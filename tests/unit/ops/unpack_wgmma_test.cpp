@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
@@ -110,6 +111,18 @@ TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
     const auto admitted = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(admitted > 200);
     CHECK(admitted < 8000);
+  }
+}
+
+TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one") {
+  for (const std::int64_t n : {128, 4096}) {
+    const Spmm problem{.n = n, .value_lifetime = ValueLifetime::persistent};
+    std::set<std::array<int, 3>> tiles;
+    for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(problem, statistics_of(8192, 8192, 0.1))))
+      tiles.insert({c.warpgroups, c.k_groups, c.tile_columns});
+    CHECK(tiles.size() >= 5);
+    CHECK(tiles.contains({2, 1, 128}));
+    CHECK(tiles.contains({1, 2, 128}));
   }
 }
 
