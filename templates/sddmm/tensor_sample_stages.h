@@ -3,6 +3,7 @@
 
 #include "abi/tensor_sample.h"
 #include "parts/async_copy.h"
+#include "parts/shared_address.h"
 #include "sddmm/tensor_sample_shared.h"
 #include "sddmm/tensor_sample_walk.h"
 
@@ -13,7 +14,7 @@ template <class F>
 __device__ inline void copy_chunks(void* to, const void* from, unsigned count) {
 #pragma unroll 1
   for (unsigned i = threadIdx.x; i < count; i += threads(F::config))
-    copy_async<16>(static_cast<unsigned char*>(to) + 16 * i, static_cast<const unsigned char*>(from) + 16 * i);
+    copy_async<16>(shared_address(to) + 16 * i, static_cast<const unsigned char*>(from) + 16 * i);
 }
 
 /// The same of as many bytes as are known when it is compiled.
@@ -22,11 +23,11 @@ __device__ inline void copy_bytes(void* to, const void* from) {
   static_assert(bytes % 16 == 0, "whole chunks are copied");
   constexpr int chunks = bytes / 16;
   constexpr int step = threads(F::config);
-  unsigned char* const own_to = static_cast<unsigned char*>(to) + 16 * threadIdx.x;
+  const SharedAddress own_to = shared_address(to) + 16 * threadIdx.x;
   const unsigned char* const own_from = static_cast<const unsigned char*>(from) + 16 * threadIdx.x;
 #pragma unroll
   for (int i = 0; i < (chunks + step - 1) / step; ++i)
-    if (chunks % step == 0 || i * step + threadIdx.x < chunks) copy_async<16>(own_to + i * step * 16, own_from + i * step * 16);
+    if (chunks % step == 0 || i * step + threadIdx.x < chunks) copy_async<16>(own_to + 16U * i * step, own_from + i * step * 16);
 }
 
 /// Counts n blocks round the stages.
