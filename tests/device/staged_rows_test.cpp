@@ -127,8 +127,8 @@ TEST_CASE("staged_rows: every pair of types, layouts, strides, batches, index ty
   MESSAGE("seed " << seed);
   std::vector<PairedProblem> problems = spmm_pairs(seed);
   if (thread_sanitized) {
-    MESSAGE("skipped: all but 6 of " << problems.size() << " problems, which take ThreadSanitizer too long");
-    problems.resize(6);
+    MESSAGE("skipped: all but 2 of " << problems.size() << " problems, which take ThreadSanitizer too long");
+    problems.resize(2);
   }
   for (const NamedDevice& on : kernel_devices()) {
     const std::size_t step = on.is_emulator() && &on != &kernel_devices().front() ? 2 : 1;  // other thread orders take every other one
@@ -141,7 +141,7 @@ TEST_CASE("staged_rows: every pair of types, layouts, strides, batches, index ty
       if (choice.other_preparation)
         for (const FieldMap& listed : family().space(query))
           if (!family().forbidden(query, listed)) config = listed;
-      check_product(family(), on, c, i % 3 == 0 ? config : with_panels(query, config, 16, static_cast<int>(1 + i % 2)));
+      check_product(family(), on, c, i % 3 == 0 && !thread_sanitized ? config : with_panels(query, config, 16, static_cast<int>(1 + i % 2)));
     }
   }
 }
