@@ -88,11 +88,13 @@ std::vector<Chart> charts_of(const Results& results, const std::map<std::string,
   std::vector<Chart> charts;
   for (const auto& [key, lines] : groups) {
     if (lines.widest() < (lines.joined ? least_joined : least_apart)) continue;
-    charts.push_back({.title = results.title(lines.title),
-                      .note = results.note(),
-                      .x = x,
-                      .y = {.label = "time (us)", .logarithmic = true},
-                      .series = to_series(lines)});
+    Chart& chart = charts.emplace_back();
+    chart.title = results.title(lines.title);
+    chart.note = results.note();
+    chart.x = x;
+    chart.y.label = "time (us)";
+    chart.y.logarithmic = true;
+    chart.series = to_series(lines);
     files.push_back(file_name(fmt::format("{}_{}", results.name, lines.file)));
   }
   return charts;

@@ -152,7 +152,9 @@ TEST_CASE("wgmma_sample's blocks fill the device, and each goes through its shar
   WgmmaSampleConfig config;
   const auto shape_of = [&](const Sddmm& problem, unsigned tiles) {
     const auto query = query_of(problem, attention, &hopper);
-    const std::vector<ops::Launch> launches = family().launches(*query, codegen::to_map(config), {.tile_lists = {.tile_count = tiles}});
+    ops::TopologyPointers topology;
+    topology.tile_lists.tile_count = tiles;
+    const std::vector<ops::Launch> launches = family().launches(*query, codegen::to_map(config), topology);
     alignas(16) unsigned char arguments[ops::max_argument_bytes];
     const SddmmArguments call{};
     const device::LaunchShape shape = launches.at(1).bind(&call, arguments);
