@@ -135,7 +135,8 @@ class DirectLines {
   __device__ void copy(unsigned stage_dense) {
     const unsigned short* from = from_;
     const int valid = length_left_ >= chunk ? 16 : length_left_ > 0 ? static_cast<int>(length_left_) * 2 : 0;
-#pragma unroll
+    // Not all at once: their addresses would not fit the registers that a copying thread keeps.
+#pragma unroll 4
     for (unsigned i = 0; i < copies; ++i) {
       const unsigned line = line_ + i * line_step;
       if (lines % line_step != 0 && line >= lines) break;
