@@ -10,16 +10,16 @@ namespace vostok::plan {
 
 namespace {
 
-bool passed_over(const ops::Family& family, const ops::Query& query) {
-  return (!query.only_family.empty() && query.only_family != family.name()) || family.declines(query);
-}
-
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
 }  // namespace
 
-std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
+std::optional<std::string> declined(const ops::Family& family, const ops::Query& query) {
   if (!query.only_family.empty() && query.only_family != family.name()) return fmt::format("PlanOptions::family is {}", query.only_family);
+  return family.declines(query);
+}
+
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
   if (auto reason = family.forbidden(query, config)) return reason;
   if (query.packed_format && family.packed_format(query, config) != *query.packed_format)
     return fmt::format("reads values as {}, and the plan's other choices as {}", format_words(family.packed_format(query, config)),
@@ -33,7 +33,7 @@ std::optional<std::string> forbidden(const ops::Family& family, const ops::Query
 std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes) {
   std::vector<tune::Candidate> candidates;
   for (const auto& family : ops::families(query.operation)) {
-    if (passed_over(*family, query)) continue;
+    if (declined(*family, query)) continue;
     const FieldMap standard = family->default_config(query);
     for (FieldMap& config : family->short_list(query)) {
       if (forbidden(*family, query, config, max_workspace_bytes)) continue;
@@ -50,7 +50,7 @@ std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_
   for (const tune::Candidate& candidate : candidates) listed.insert({candidate.family, candidate.config});
   std::vector<std::pair<double, tune::Candidate>> ranked;
   for (const auto& family : ops::families(query.operation)) {
-    if (passed_over(*family, query)) continue;
+    if (declined(*family, query)) continue;
     const std::string name(family->name());
     for (FieldMap& config : family->space(query)) {
       if (listed.contains({name, config}) || forbidden(*family, query, config, max_workspace_bytes)) continue;

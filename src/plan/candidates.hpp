@@ -11,8 +11,11 @@
 
 namespace vostok::plan {
 
-/// Why a config is no candidate: the family's rules, another format than the query asks for, or more workspace than the options allow. Nothing
-/// where it is one.
+/// Why no config of a family is a candidate: the query asks for another family, or the family declines it. Nothing where it may serve.
+std::optional<std::string> declined(const ops::Family& family, const ops::Query& query);
+
+/// Why a config of a family that may serve is no candidate: the family's rules, another format than the query asks for, or more workspace than the
+/// options allow. Nothing where it is one.
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
 
 /// What effort quick races: the families' short lists, each with its default, as far as the rules admit them.

@@ -27,7 +27,7 @@ Trial to_trial(const TrialRecord& record) {
 /// Configs that the rules forbid, with their reasons: they never became trials.
 void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, std::vector<Trial>& trials) {
   for (const auto& family : ops::families(query.operation)) {
-    if (auto reason = family->declines(query)) {
+    if (auto reason = declined(*family, query)) {
       trials.push_back({.family = std::string(family->name()), .rejected = *reason});
       continue;
     }

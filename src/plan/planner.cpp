@@ -78,8 +78,8 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
   formats.emplace_back();  // CSR
   const auto serves_all = [&](const std::string& format) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      std::string declined;
-      if (own[i] != format && cheapest(*tasks[i].packing->restricted(format), declined).family == nullptr) return false;
+      std::string reasons;
+      if (own[i] != format && cheapest(*tasks[i].packing->restricted(format), reasons).family == nullptr) return false;
     }
     return true;
   };
@@ -96,7 +96,7 @@ std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const o
   const ops::Family& family = *old.decision->family;
   const FieldMap& config = old.decision->config;
   // What the kernels take from the problem must not have changed with the mask (the longest row can change it).
-  if (family.declines(*query) || forbidden(family, *query, config, session_->max_workspace_bytes())) return std::nullopt;
+  if (declined(family, *query) || forbidden(family, *query, config, session_->max_workspace_bytes())) return std::nullopt;
   const std::vector<ops::Launch> launches = family.launches(*query, config, {});
   if (launches.size() != old.decision->expressions.size()) return std::nullopt;
   for (std::size_t i = 0; i < launches.size(); ++i)
@@ -142,7 +142,7 @@ Decision Planner::with_kernels(const ops::Query& query, Decision decision) const
 
 std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
-  if (family == nullptr || family->declines(query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes())) {
+  if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes())) {
     ++session_->counters().invalid_rows;
     return std::nullopt;
   }
@@ -175,26 +175,26 @@ std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<E
 }
 
 Decision Planner::heuristic(const ops::Query& query, std::string note) const {
-  std::string declined;
-  Decision best = cheapest(query, declined);
-  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, declined);
+  std::string reasons;
+  Decision best = cheapest(query, reasons);
+  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, reasons);
   best.note = std::move(note);
   return with_kernels(query, std::move(best));
 }
 
 /// Without kernels; no family where none serves the query, and then why.
-Decision Planner::cheapest(const ops::Query& query, std::string& declined) const {
+Decision Planner::cheapest(const ops::Query& query, std::string& reasons) const {
   Decision best;
   double best_us = std::numeric_limits<double>::infinity();
   for (const auto& family : ops::families(query.operation)) {
-    if (auto reason = family->declines(query)) {
-      declined += fmt::format(" {}: {}.", family->name(), *reason);
+    if (auto reason = declined(*family, query)) {
+      reasons += fmt::format(" {}: {}.", family->name(), *reason);
       continue;
     }
     auto config = usable_config(*family, query, session_->max_workspace_bytes());
     if (!config) {
-      declined += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(),
-                              session_->max_workspace_bytes(), query.packed_format ? ", or reads another packed format" : "");
+      reasons += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(),
+                             session_->max_workspace_bytes(), query.packed_format ? ", or reads another packed format" : "");
       continue;
     }
     const double predicted_us = family->predict_us(query, *config);

@@ -57,7 +57,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
   Decision heuristic(const ops::Query& query, std::string note) const;
-  Decision cheapest(const ops::Query& query, std::string& declined) const;
+  Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const ops::Query& query, Decision decision) const;
 

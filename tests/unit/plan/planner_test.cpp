@@ -92,6 +92,7 @@ TEST_CASE("a plan of one family considers no other, and a family that nobody kno
   CHECK(planning.plan(Spmm{.n = 64}, {.effort = Effort::heuristic, .family = "row_tile"}).family() == "row_tile");
   CHECK(planning.plan(Spmm{.n = 64}).family() == usual);
   CHECK(code_of([&] { planning.plan(Spmm{.n = 64}, {.family = "row_tiles"}); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { planning.plan(Spmm{.n = 64}, {.family = "sparse_vector"}); }) == ErrorCode::unsupported);
 }
 
 TEST_CASE("planning on a stream that is being captured is refused before anything else") {
