@@ -131,7 +131,8 @@ TEST_CASE("unpack_wgmma: groups of warpgroups take a tile's k blocks in turn, wi
         for (const bool overlap : {false, true}) {
           if (warpgroups * k_groups > 4) continue;
           const Spmm problem = problem_of(63, element);
-          UnpackWgmmaConfig config = plain(problem, 32);
+          // Four warpgroups have registers for two terms of 16 columns.
+          UnpackWgmmaConfig config = plain(problem, warpgroups * k_groups == 4 ? 16 : 32);
           config.prepare_dense = true;
           config.warpgroups = warpgroups;
           config.k_groups = k_groups;
@@ -150,7 +151,7 @@ TEST_CASE("unpack_wgmma: several warpgroups, and registers that they exchange") 
       for (const int columns : {8, 32, 64, 128}) {
         const Spmm problem = problem_of(columns, element);
         UnpackWgmmaConfig config = plain(problem, columns);
-        if (element == Dtype::f32 && warpgroups == 4 && columns == 128) continue;
+        if (element == Dtype::f32 && warpgroups == 4 && columns >= 64) continue;  // too few registers: a rule
         if (element == Dtype::f16 && warpgroups == 4 && columns == 128) config.prepare_dense = true;
         config.warpgroups = warpgroups;
         config.producer_warps = 4;
