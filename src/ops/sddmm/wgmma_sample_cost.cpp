@@ -74,9 +74,7 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
   const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
-  // Its last changes have not run on a GPU: until they have, it is chosen where a race, which verifies, says so.
-  constexpr double unproven = 4;
-  return unproven * (launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split));
+  return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
 }
 
 }  // namespace vostok::ops::wgmma_sample
