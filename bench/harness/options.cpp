@@ -44,7 +44,7 @@ std::vector<Problem> read_problems(const ListOptions& options) {
 }
 
 Context open_context(const RunOptions& options, std::shared_ptr<Allocator> allocator) {
-  Options context{.device = options.device, .allocator = std::move(allocator)};
+  Options context{.device = options.device, .allocator = std::move(allocator), .worker = {.first_run = FirstRun::this_process}};
   if (!options.cache.empty()) context.cache.folder = options.cache;
   return Context(context);
 }

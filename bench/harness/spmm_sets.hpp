@@ -5,22 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <vostok/enums.hpp>
+#include <vostok/plan.hpp>
 
 #include "bench/harness/problems.hpp"
 #include "bench/harness/targets.hpp"
 
 namespace vostok::bench {
-
-/// Where the weights are when a product begins: where the last call left them, or in memory, rotated through more copies than a cache holds.
-enum class Policy { warm, cold };
-constexpr const char* name(Policy policy) {
-  switch (policy) {
-    case Policy::warm: return "warm";
-    case Policy::cold: return "cold";
-  }
-  return nullptr;
-}
 
 /// What targets depend on.
 struct SpmmRun {
@@ -35,7 +25,7 @@ struct SpmmSet {
   // What is taken where the command line does not say.
   Dtype element = Dtype::f32;
   ValueLifetime value_lifetime = ValueLifetime::persistent;
-  Policy policy = Policy::warm;
+  Policy policy = Policy::warm;         ///< cold: the weights rotate through more copies than a cache holds
   std::vector<std::string> peers = {};  ///< empty: all
   std::function<std::vector<Target>(const SpmmRun&)> targets = {};
 };

@@ -14,6 +14,7 @@
 #include <vostok/error.hpp>
 #include <vostok/packed.hpp>
 #include <vostok/plan.hpp>
+#include <vostok/prepare.hpp>
 #include <vostok/problem.hpp>
 #include <vostok/topology.hpp>
 
@@ -42,20 +43,43 @@ struct CacheOptions {
   int lock_timeout_ms = 5000;                             ///< how long to wait for another process before the cache is skipped
 };
 
+/// Where efforts quick and full run machine code that has not passed verification before.
+enum class FirstRun {
+  worker,       ///< in a process of its own (`vostok tune-worker`), which is ended where the code hangs, faults or corrupts memory
+  this_process  ///< here: for benchmarks and tests, whose context may be lost. What races is verified at the end only
+};
+
+/// How efforts quick and full run what was never verified.
+struct WorkerOptions {
+  FirstRun first_run = FirstRun::worker;
+  /// The tool; default: VOSTOK_TOOL, this program where it is the tool, `vostok` in PATH. Without one such code is not tried, and explain() says so.
+  std::optional<std::filesystem::path> tool = {};
+  double timeout_seconds = 30;  ///< a candidate that has not answered is taken for hung; the default config is given ten times as long
+};
+
 /// Whether a plan may call a compiler.
 enum class CompilePolicy { allow, never };
 
 struct Options {
-  std::string device = "auto";       ///< "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator"
+  /// "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator"; or "compile:NAME", a device that is not here: plans compile and cannot
+  /// execute, measure or read a topology back. NAME is an architecture ("sm_80"), a GPU ("NVIDIA H200"), its fields or "emulator" (`vostok pack`).
+  std::string device = "auto";
   bool allow_emulator = true;        ///< false: "auto" without a GPU is no_device
   CUctx_st* cuda_context = nullptr;  ///< a CUcontext to live in; default: the device's primary context
   std::shared_ptr<Allocator> allocator = {};
   std::int64_t max_workspace_bytes = std::int64_t{1} << 30;  ///< candidates that need more are not admitted
   CacheOptions cache = {};
   CompilePolicy compile = CompilePolicy::allow;
+  /// Before a choice that was tuned on another model of GPU, or of another size, is first used, it races the default for 2 ms at most, and is used
+  /// only where it wins; what was found is kept in the user's layer. Efforts quick and full always do so.
+  bool check_shipped = false;
+  /// Plans take choices that were tuned for exactly their problem on a device of this kind, and nothing else: no neighbour's, no heuristic's, no
+  /// measurement now. Every effort is `cached`. Without such a choice plan() fails with missing_choice.
+  bool cache_only = false;
   std::optional<std::filesystem::path> nvrtc = {};           ///< libnvrtc to use; default: searched for
   int compile_threads = 0;                                   ///< 0: one per core
   std::function<void(LogLevel, std::string_view)> log = {};  ///< default: warnings and the emulator notice go to stderr
+  WorkerOptions worker = {};
 };
 
 struct PlanOptions {
@@ -65,6 +89,8 @@ struct PlanOptions {
   std::uint64_t seed = 1;      ///< of the tuner's operands and order
   std::string family = {};     ///< only this kernel family is considered (Explanation::family); empty: all. Choices are kept apart
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
+  Policy policy = Policy::warm;                           ///< which choices are looked up, and what quick and full measure
+  std::function<bool()> stop = {};  ///< asked between measurements: true ends tuning as the budget does. What was measured is kept
 };
 
 /// What this context did so far.
@@ -74,9 +100,10 @@ struct Counters {
   std::int64_t code_hits = 0;    ///< kernels found in a code layer
   std::int64_t tuning_hits = 0;  ///< decisions found in a tuning layer
   std::int64_t tuning_misses = 0;
-  std::int64_t invalid_rows = 0;    ///< stored configs that today's rules forbid
-  std::int64_t cache_warnings = 0;  ///< degradations: each was logged once
-  std::int64_t memo_hits = 0;       ///< decisions already made in this process
+  std::int64_t invalid_rows = 0;     ///< stored configs that today's rules forbid
+  std::int64_t cache_warnings = 0;   ///< degradations: each was logged once
+  std::int64_t memo_hits = 0;        ///< decisions already made in this process
+  std::int64_t trials_measured = 0;  ///< candidates that quick and full efforts measured
 };
 
 /// The device as the library sees it.
@@ -110,13 +137,18 @@ class Context {
 
   /// Decides, compiles and loads. Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention and SparseAttentionBackward are planned with
   /// a topology; DepthwiseConvolution, BiasActivation and Im2col without.
-  /// Errors: invalid_argument, unsupported, wrong_device, capture_active, no_compiler, missing_kernel, out_of_memory.
+  /// Errors: invalid_argument, unsupported, wrong_device, capture_active, no_compiler, missing_kernel, missing_choice, out_of_memory.
   template <class Problem>
     requires Problem::masked
   Plan<Problem> plan(const Problem& problem, const Topology& topology, const PlanOptions& options = {}) const;
   template <class Problem>
     requires(!Problem::masked)
   Plan<Problem> plan(const Problem& problem, const PlanOptions& options = {}) const;
+
+  /// Plans every problem and lets the plans go: a later plan() finds the decision made, the kernels loaded and the topology's forms derived.
+  /// Several are planned at a time (Options::compile_threads), so that their kernels compile in parallel; where effort quick or full measures, one.
+  /// The result has an entry for each problem: nothing, or why it cannot be planned. Errors: capture_active.
+  std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems, const PlanOptions& options = {}) const;
 
   /// Packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the same structure.
   /// Errors: io_failure (not such a file, of a newer version, cut short, damaged), format_mismatch (another structure), wrong_device,

@@ -22,6 +22,11 @@ enum class Effort {
 };
 const char* name(Effort effort);
 
+/// What a call finds in the last-level cache, which decides what is fastest: the operands of the call before it, or nothing of its own (weights of
+/// a model that is larger than the cache). Tuned, stored and found apart.
+enum class Policy { warm, cold };
+const char* name(Policy policy);
+
 /// Where a config came from.
 enum class Provenance { tuned_here, tuned_elsewhere, shipped, nearest_problem, nearest_device, heuristic };
 const char* name(Provenance provenance);

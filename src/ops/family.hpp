@@ -48,6 +48,7 @@ struct Query {
   IndexType index = IndexType::i32;    ///< never automatic
   const device::Device* device = nullptr;         ///< null: limits that every GPU since sm_75 has
   std::string only_family = {};                   ///< the one family that may serve the query; empty: any
+  Policy policy = Policy::warm;                   ///< what is measured, and whose stored choices count
   std::optional<std::string> packed_format = {};  ///< only configs that answer this to Family::packed_format: what a plan of several n shares
 };
 

@@ -25,7 +25,7 @@ Features features_of(const ops::Query& query) {
 }
 
 ProblemKey problem_key(const ops::Query& query) {
-  return {.operation = std::string(query.operation), .exact = query.exact, .features = features_of(query), .policy = "warm"};
+  return {.operation = std::string(query.operation), .exact = query.exact, .features = features_of(query), .policy = name(query.policy)};
 }
 
 std::string feature_bucket(const TopologyStatistics& statistics) {
@@ -37,9 +37,9 @@ std::string feature_bucket(const TopologyStatistics& statistics) {
 std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
   // Families decline masks that are not sorted, or that name a column twice.
-  return fmt::format("{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} sorted {} repeats {}", name(effort), query.operation,
-                     query.identity, features.m, features.k, query.n.least, query.n.most, query.n.divisor(), features.nonzeros, features.longest_row,
-                     features.row_variation, query.statistics.sorted, query.statistics.duplicates);
+  return fmt::format("{}|{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} sorted {} repeats {}", name(effort),
+                     name(query.policy), query.operation, query.identity, features.m, features.k, query.n.least, query.n.most, query.n.divisor(),
+                     features.nonzeros, features.longest_row, features.row_variation, query.statistics.sorted, query.statistics.duplicates);
 }
 
 }  // namespace vostok::plan

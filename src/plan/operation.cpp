@@ -12,7 +12,9 @@ void fail_misaligned(const char* object, const Operand& operand) {
        operand.pointer, actual, operand.alignment_bytes, actual);
 }
 
-void restrict_family(ops::Query& query, const std::string& family) {
+void apply_options(ops::Query& query, const PlanOptions& options) {
+  const std::string& family = options.family;
+  query.policy = options.policy;
   if (family.empty()) return;
   if (ops::find_family(query.operation, family) == nullptr) {
     std::string names;

@@ -88,8 +88,8 @@ inline void add_choice(PlanState& state, Choice choice) {
   state.choices.push_back(std::move(choice));
 }
 
-/// A query that one family alone may serve, where the options ask for that: decided, stored and found apart from others.
-void restrict_family(ops::Query& query, const std::string& family);
+/// What of the options decides which choices count: their policy, and the one family that they may ask for. Choices are stored and found apart.
+void apply_options(ops::Query& query, const PlanOptions& options);
 
 /// The statistics that a problem's kernels see: the transpose is made for them where it is walked.
 template <class Problem>
@@ -109,7 +109,7 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
   std::vector<Task> tasks;
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
     const auto query = Op::query(problem, statistics, n, &device);
-    restrict_family(*query, options.family);
+    apply_options(*query, options);
     const auto make_case = [&, query] {
       return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, options.seed);
     };
@@ -144,7 +144,7 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
     TopologyStatistics bounds = statistics;
     bounds.longest_row = std::max(bounds.longest_row, choice.query->statistics.longest_row);
     const auto query = Op::query(problem, bounds, choice.query->n, &planner.session()->device());
-    restrict_family(*query, old.options.family);
+    apply_options(*query, old.options);
     auto rebound = planner.rebind(choice, query, topology);
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));

@@ -17,6 +17,14 @@ const char* name(Effort effort) {
   return nullptr;
 }
 
+const char* name(Policy policy) {
+  switch (policy) {
+    case Policy::warm: return "warm";
+    case Policy::cold: return "cold";
+  }
+  return nullptr;
+}
+
 const char* name(Provenance provenance) {
   switch (provenance) {
     case Provenance::tuned_here: return "tuned_here";

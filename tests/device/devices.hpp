@@ -30,7 +30,8 @@ inline const std::vector<std::string>& device_names() {
 
 /// A context without a cache on disk.
 inline Context memory_context(const std::string& device) {
-  return Context(Options{.device = device, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+  return Context(Options{
+      .device = device, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}, .worker = {.first_run = FirstRun::this_process}});
 }
 
 /// body(context) on each of them.
