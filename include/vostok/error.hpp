@@ -16,7 +16,8 @@ enum class ErrorCode {
   capture_active,      ///< the stream is being captured and the call may allocate or compile
   no_device,           ///< no usable GPU or driver
   no_compiler,         ///< NVRTC (or, on the emulator, a host compiler) was not found
-  missing_kernel,      ///< compiling was forbidden and no stored kernel fits
+  missing_kernel,      ///< compiling was forbidden and no stored kernel fits; names all that are missing
+  missing_choice,      ///< Options::cache_only, and no tuned choice is stored for the problem; names all that is missing
   compile_failed,      ///< the compiler refused generated code
   out_of_memory,       ///< names the bytes asked for
   device_failure,      ///< the driver reported an error; carries its name and text

@@ -6,6 +6,7 @@
 #include <vostok/error.hpp>
 #include <vostok/packed.hpp>
 #include <vostok/plan.hpp>
+#include <vostok/prepare.hpp>
 #include <vostok/problem.hpp>
 #include <vostok/tools.hpp>
 #include <vostok/topology.hpp>

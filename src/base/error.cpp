@@ -14,6 +14,7 @@ const char* name(ErrorCode code) {
     case ErrorCode::no_device: return "no_device";
     case ErrorCode::no_compiler: return "no_compiler";
     case ErrorCode::missing_kernel: return "missing_kernel";
+    case ErrorCode::missing_choice: return "missing_choice";
     case ErrorCode::compile_failed: return "compile_failed";
     case ErrorCode::out_of_memory: return "out_of_memory";
     case ErrorCode::device_failure: return "device_failure";

@@ -25,6 +25,7 @@ constexpr ExitStatus exit_status_of(ErrorCode code) {
     case ErrorCode::no_device:
     case ErrorCode::no_compiler:
     case ErrorCode::missing_kernel:
+    case ErrorCode::missing_choice:
     case ErrorCode::compile_failed:
     case ErrorCode::out_of_memory:
     case ErrorCode::device_failure:

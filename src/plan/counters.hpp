@@ -17,6 +17,7 @@ struct AtomicCounters {
   std::atomic<std::int64_t> invalid_rows = 0;
   std::atomic<std::int64_t> cache_warnings = 0;
   std::atomic<std::int64_t> memo_hits = 0;
+  std::atomic<std::int64_t> trials_measured = 0;
 
   Counters read() const {
     return {.kernels_compiled = kernels_compiled,
@@ -26,7 +27,8 @@ struct AtomicCounters {
             .tuning_misses = tuning_misses,
             .invalid_rows = invalid_rows,
             .cache_warnings = cache_warnings,
-            .memo_hits = memo_hits};
+            .memo_hits = memo_hits,
+            .trials_measured = trials_measured};
   }
 };
 

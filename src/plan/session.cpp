@@ -17,6 +17,7 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       logger_(std::move(logger)),
       counters_(std::move(counters)),
       compile_(options.compile),
+      cache_only_(options.cache_only),
       compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       max_workspace_bytes_(options.max_workspace_bytes),
       kernels_(std::make_unique<Kernels>(*this)),

@@ -38,6 +38,7 @@ class Session {
   Kernels& kernels() const { return *kernels_; }
   ops::StepKernels& step_kernels() const { return *step_kernels_; }
   CompilePolicy compile() const { return compile_; }
+  bool cache_only() const { return cache_only_; }
   int compile_threads() const { return compile_threads_; }
   std::int64_t max_workspace_bytes() const { return max_workspace_bytes_; }
   DeviceKey device_key() const;
@@ -54,6 +55,7 @@ class Session {
   std::shared_ptr<Logger> logger_;
   std::shared_ptr<AtomicCounters> counters_;
   CompilePolicy compile_;
+  bool cache_only_;
   int compile_threads_;
   std::int64_t max_workspace_bytes_;
   std::unique_ptr<Kernels> kernels_;
