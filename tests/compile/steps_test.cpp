@@ -176,7 +176,7 @@ Requests collect() {
 
 }  // namespace
 
-TEST_CASE("every kernel of topologies and tools compiles, with no more than saved predicates as spills, from the oldest architecture to the newest") {
+TEST_CASE("every kernel of topologies and tools compiles, with no more than saved predicates as spills, for sm_90 and the oldest or newest target") {
   std::shared_ptr<const device::Compiler> nvrtc;
   try {
     nvrtc = device::open_nvrtc(std::nullopt);
@@ -188,8 +188,12 @@ TEST_CASE("every kernel of topologies and tools compiles, with no more than save
   CHECK(requests.size() > 51);
   std::vector<device::Source> sources;
   const std::vector<std::string> known = device::nvrtc_architectures(*nvrtc);
-  for (const std::string& architecture : {known.front(), std::string("sm_90"), known.back()})
-    for (const auto& [expression, request] : requests) sources.push_back(codegen::make_source(request, architecture));
+  bool is_odd = false;  // of the oldest and the newest each takes every other kernel
+  for (const auto& [expression, request] : requests) {
+    sources.push_back(codegen::make_source(request, "sm_90"));
+    sources.push_back(codegen::make_source(request, is_odd ? known.front() : known.back()));
+    is_odd = !is_odd;
+  }
 
   std::vector<std::string> complaints(sources.size());
   std::atomic<std::size_t> next = 0;
@@ -208,5 +212,5 @@ TEST_CASE("every kernel of topologies and tools compiles, with no more than save
   second.join();
   for (std::size_t i = 0; i < sources.size(); ++i)
     CHECK_MESSAGE(complaints[i].empty(), sources[i].architecture << ": " << sources[i].expression << ": " << complaints[i]);
-  std::printf("compile sweep of steps: %zu kernels for 3 architectures\n", requests.size());
+  std::printf("compile sweep of steps: %zu kernels for 2 of 3 architectures each\n", requests.size());
 }

@@ -18,14 +18,15 @@ test::Jobs make_jobs(const device::Compiler& nvrtc, std::string_view operation) 
   for (const auto& family : ops::families(operation)) {
     const std::vector<test::Space> spaces = test::spaces_of(*family, test::sweep_queries().at(operation)());
     std::size_t others = 0;
+    std::uint64_t samples = 0;
     for (const std::string& architecture : device::nvrtc_architectures(nvrtc)) {
       if (!family->runs_on(architecture)) continue;
       const bool main_target = architecture == "sm_80" || architecture == "sm_90";
-      // Of the other architectures each takes another share of the defaults, so that together they have everything, and more than once.
-      constexpr std::size_t shares = 4;
+      // Of the other architectures each takes another share of the defaults, so that together they have everything.
+      constexpr std::size_t shares = 8;
       if (main_target) jobs.add_defaults(*family, spaces, architecture);
       else jobs.add_defaults(*family, spaces, architecture, shares, others++ % shares);
-      jobs.add_sample(*family, spaces, architecture, main_target ? 8 : 1, seed);
+      jobs.add_sample(*family, spaces, architecture, main_target ? 4 : 1, seed + samples++);  // of each architecture other ones
     }
   }
   return jobs;
