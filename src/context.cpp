@@ -16,9 +16,10 @@ namespace vostok {
 namespace {
 
 constexpr std::string_view cuda_prefix = "cuda:";
+constexpr std::string_view compile_prefix = "compile:";
 
 [[noreturn]] void fail_device_name(const std::string& device) {
-  fail(ErrorCode::invalid_argument, "cannot open device: \"{}\" does not name one; write auto, cuda:0 or emulator", device);
+  fail(ErrorCode::invalid_argument, "cannot open device: \"{}\" does not name one; write auto, cuda:0, emulator or compile:sm_90", device);
 }
 
 int cuda_ordinal(const std::string& device) {
@@ -33,6 +34,7 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   const device::OpenOptions open{.cuda_context = options.cuda_context, .allocator = options.allocator, .nvrtc = options.nvrtc};
   if (options.device == "emulator") return device::open_emulator(open);
   if (options.device.starts_with(cuda_prefix)) return device::open_cuda(cuda_ordinal(options.device), open);
+  if (options.device.starts_with(compile_prefix)) return device::open_compile_only(options.device.substr(compile_prefix.size()), open);
   if (options.device != "auto") fail_device_name(options.device);
 
   // A context that was given says itself which device it lives on.

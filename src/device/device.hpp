@@ -100,6 +100,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
+  /// Whether it is not here, so that nothing runs: kernels are compiled for it, its memory is never touched (open_compile_only).
+  virtual bool only_compiles() const { return false; }
   /// Target for compilers: "sm_90" or "emulator".
   const std::string& architecture() const { return info().architecture; }
   virtual int max_shared_bytes() const = 0;  ///< per block, opt-in limit
@@ -183,6 +185,10 @@ std::shared_ptr<Device> open_cuda(int ordinal, const OpenOptions& options);
 int count_cuda(std::string* why);
 /// Always there; its compiler may not be (no_compiler on first compile).
 std::shared_ptr<Device> open_emulator(const OpenOptions& options);
+
+/// A GPU that is not here, by name, architecture or fields (offline::describe), or "emulator": for packing kernels. Launches and measurements are
+/// no_device. NVRTC is opened when it is first needed. Errors: invalid_argument.
+std::shared_ptr<Device> open_compile_only(const std::string& what, const OpenOptions& options);
 
 /// A compiler with no device: NVRTC for any architecture. Errors: no_compiler.
 std::shared_ptr<const Compiler> open_nvrtc(const std::optional<std::filesystem::path>& explicit_path);

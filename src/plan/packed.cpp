@@ -28,9 +28,11 @@ void pack_values(const ops::Queue& queue, Session& session, const PackedState& p
 }
 
 /// Values are copied as numbers of their size.
+IntegerType value_integer(Dtype element) { return size_of(element) == 4 ? IntegerType::i32 : IntegerType::u16; }
+
 void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSource& source) {
   const std::int64_t nonzeros = packed.topology.nonzeros();
-  const IntegerType type = size_of(source.element) == 4 ? IntegerType::i32 : IntegerType::u16;
+  const IntegerType type = value_integer(source.element);
   for (std::int64_t set = 0; set < packed.kind.sets; ++set) {
     const auto* const from = static_cast<const char*>(source.values) + set * source.stride * size_of(source.element);
     auto* const to = static_cast<char*>(packed.memory()) + set * ops::persistent_value_stride(nonzeros) * size_of(source.element);
@@ -77,7 +79,12 @@ std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind) {
 }
 
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
-  if (kind.packing == nullptr) return;
+  if (kind.packing == nullptr) {
+    if (!session.device().only_compiles()) return;
+    const IntegerType type = value_integer(kind.element);
+    ops::gather({session.device(), session.step_kernels(), nullptr}, nullptr, type, nullptr, 1, nullptr, type);
+    return;
+  }
   const ops::Launch launch = kind.packing->pack_launch({.element = element, .sets = kind.sets});
   try {
     session.kernels().get(launch.request(), launch.shared_bytes());

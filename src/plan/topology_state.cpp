@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "ops/topology/primitives.hpp"
 #include "plan/index_arrays.hpp"
+#include "sparse/transpose.hpp"
 
 namespace vostok {
 
@@ -117,6 +118,28 @@ void TopologyState::build_on_host(const CsrView& csr) {
   else own_.row_offsets = plan::upload(queue, std::vector<std::int32_t>(own_.host_offsets.begin(), own_.host_offsets.end()));
   if (own_.stored_index() == IndexType::i32) own_.column_indices = plan::upload(queue, columns);
   else own_.column_indices = plan::upload(queue, std::vector<std::uint16_t>(columns.begin(), columns.end()));
+  if (session_->device().only_compiles()) rehearse(columns);
+}
+
+/// On a device that only compiles: the kernels that a structure in device memory would have needed so far. Every form is then derived as from
+/// such a structure, so that its kernels are compiled too, and what they would have measured is measured here.
+void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
+  const auto& [rows, cols, nonzeros] = std::tie(own_.statistics.rows, own_.statistics.cols, own_.statistics.nonzeros);
+  if (!own_.wide_offsets) {
+    const sparse::Csr structure{.rows = rows, .cols = cols, .row_offsets = std::move(own_.host_offsets), .column_indices = columns};
+    const sparse::Csr transpose = sparse::transpose(structure).csr;
+    known_transpose_ = sparse::statistics(transpose.rows, transpose.cols, transpose.row_offsets, transpose.column_indices);
+  }
+  own_.host_offsets.clear();
+  const Measuring measuring(queue(), cols);
+  const ops::CsrArrays stored = own_.arrays();
+  const void* const source = measuring.measures;
+  for (const IntegerType offsets : {IntegerType::i32, IntegerType::i64})
+    for (const IntegerType indices : {IntegerType::u16, IntegerType::i32, IntegerType::i64})
+      for (const bool counted : {false, true})
+        ops::copy_and_check(
+            queue(), {.rows = rows, .cols = cols, .row_offsets = plan::array_of(source, offsets), .column_indices = plan::array_of(source, indices)},
+            stored, {.column_counts = counted ? measuring.column_counts : nullptr}, measuring.measures);
 }
 
 void TopologyState::build_on_device(const CsrView& csr, Stream stream) {
@@ -186,6 +209,7 @@ void TopologyState::require_transposed_offsets() {
   ops::measure_columns(queue(), own_.arrays(), measuring.column_counts, measuring.measures);
   ops::QueuedMemory offsets = scan_columns(queue(), measuring, cols, nonzeros);
   transposed_.statistics = plan::statistics_of(measuring.read(queue())[1], cols, rows, nonzeros);
+  if (known_transpose_) transposed_.statistics = *known_transpose_;
   transposed_.statistics.duplicates = own_.statistics.duplicates;
   transposed_.row_offsets = std::move(offsets);
 }

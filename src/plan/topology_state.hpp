@@ -60,6 +60,7 @@ struct TopologyState {
   void build_on_device(const CsrView& csr, Stream stream);
   void copy_from_device(const CsrView& csr, std::int64_t nonzeros);
   void find_duplicates();
+  void rehearse(const std::vector<std::int32_t>& columns);
   void require_narrow() const;
   void require_transposed_offsets();
   void require_transpose();
@@ -72,6 +73,7 @@ struct TopologyState {
   plan::TopologyForms transposed_;
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   bool transpose_measured_ = false;
+  std::optional<TopologyStatistics> known_transpose_;                    ///< from the host, where no kernel can measure it
   std::string digest_;                                                   ///< empty: not yet known
   std::shared_ptr<const char> source_ = std::make_shared<const char>();  ///< whoever reads the CSR arrays has a copy
   std::atomic<bool> released_ = false;                                   ///< the CSR arrays are gone
