@@ -70,6 +70,13 @@ void evict(Connection& connection, const std::string& keep, std::int64_t max_byt
 
 }  // namespace
 
+std::vector<std::string> code_keys(Connection& connection) {
+  std::vector<std::string> keys;
+  Statement row = connection.query("SELECT key FROM code ORDER BY key");
+  while (row.step()) keys.push_back(row.text(0));
+  return keys;
+}
+
 std::optional<CodeRow> code_row(Connection& connection, const std::string& key) {
   Statement row = connection.query(
       "SELECT family, expression, architecture, compiler, symbol, registers, spill_bytes, stack_bytes, shared_bytes, warnings, digest, last_use, "
@@ -85,8 +92,9 @@ std::optional<CodeRow> code_row(Connection& connection, const std::string& key) 
                           .stack_bytes = row.integer(7),
                           .static_shared_bytes = row.integer(8),
                           .warnings = split(row.text(9))},
-                .last_use = row.integer(11)};
-  found.is_intact = content_digest(found.entry, found.image) == row.text(10);
+                .last_use = row.integer(11),
+                .digest = row.text(10)};
+  found.is_intact = content_digest(found.entry, found.image) == found.digest;
   return found;
 }
 
@@ -100,6 +108,8 @@ void store_code(Connection& connection, const plan::CodeEntry& entry, const devi
       image.stack_bytes, image.static_shared_bytes, joined(image.warnings), content_digest(entry, image), size, now, Blob{image.binary});
   evict(connection, entry.key, max_bytes);
 }
+
+void shrink_code(Connection& connection, std::int64_t max_bytes) { evict(connection, "", max_bytes); }
 
 void remove_code(Connection& connection, const std::string& key) { connection.run("DELETE FROM code WHERE key = ?", key); }
 

@@ -240,6 +240,10 @@ void load_line(Connection& connection, int number, std::string_view text, std::m
 std::string dump(const std::filesystem::path& path) {
   Connection connection(path, Access::read_only, lock_timeout_ms);
   check_schema(connection, Content::tuning);
+  return dump(connection);
+}
+
+std::string dump(Connection& connection) {
   const Transaction one_state(connection, Transaction::Lock::shared);
   std::map<std::string, Labels> labels;
   std::string text = std::string(first_line) + "\n";
@@ -250,6 +254,10 @@ std::string dump(const std::filesystem::path& path) {
 
 void load(std::string_view text, const std::filesystem::path& path) {
   Connection connection(path, Access::read_write, lock_timeout_ms);
+  load(text, connection);
+}
+
+void load(std::string_view text, Connection& connection) {
   make_schema(connection, Content::tuning);
   Transaction transaction(connection);
   std::map<std::string, Rows> rows;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cache/database.hpp"
+
 namespace vostok::cache {
 
 /// Every row of a tuning.db, one line each:
@@ -15,9 +17,11 @@ namespace vostok::cache {
 /// a device or a problem by its content. Lines are sorted within a table, so equal content gives equal bytes.
 /// Errors: io_failure.
 std::string dump(const std::filesystem::path& path);
+std::string dump(Connection& connection);
 
 /// Adds the rows of such a text to the tuning.db at `path`, which is made where it is not there; rows of the same key
 /// are replaced. All or nothing. Errors: invalid_argument naming the line, io_failure.
 void load(std::string_view text, const std::filesystem::path& path);
+void load(std::string_view text, Connection& connection);
 
 }  // namespace vostok::cache

@@ -98,6 +98,8 @@ void Layer::open() {
     state_ = "not there";
     return;
   }
+  if (!file_.trusted_keys.empty())
+    if (const auto doubt = doubt_signature(file_.path, file_.trusted_keys)) return give_up(Use::read, *doubt);
   if (file_.writable) {
     opened_ = probe_->facts(file_.path);
     auto connection = std::make_unique<Connection>(file_.path, Access::read_write, file_.lock_timeout_ms);

@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cache/database.hpp"
 #include "cache/probe.hpp"
 #include "cache/reporter.hpp"
 #include "cache/schema.hpp"
+#include "cache/signature.hpp"
 
 namespace vostok::cache {
 
@@ -25,6 +27,7 @@ struct LayerFile {
   std::filesystem::path path;
   bool writable = false;
   int lock_timeout_ms = 0;
+  std::vector<PublicKey> trusted_keys = {};  ///< not empty: what none of them signed is not used
 };
 
 /// Not thread-safe: a store locks around its layers. Nothing but std::bad_alloc of the caller's own work gets out.

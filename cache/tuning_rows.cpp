@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/field_map.hpp"
+#include "base/text.hpp"
 
 namespace vostok::cache {
 
@@ -44,6 +45,66 @@ plan::DeviceKey device_from(const Statement& row, int column) {
           .driver = row.text(column + 6)};
 }
 
+// What each record is read from, in the order in which the functions below read it; w, t, d and p are the tables.
+constexpr const char* winner_columns = "w.family, w.config, w.code_digest, w.median_us, w.default_median_us, w.rounds, w.effort, w.library_version";
+constexpr int winner_width = 8;
+constexpr const char* trial_columns =
+    "t.family, t.config, t.code_digest, t.is_default, t.status, t.reason, t.median_us, t.spread_us, t.rounds, t.registers, t.spill_bytes,"
+    " t.shared_bytes, t.measured_at";
+constexpr int trial_width = 13;
+constexpr const char* feature_columns = "p.n, p.m, p.k, p.nonzeros, p.longest_row, p.row_variation, p.index_type";
+constexpr int feature_width = 7;
+constexpr int problem_width = feature_width + 3;
+constexpr int device_width = 7;
+
+/// The driver is a column of what was measured.
+std::string device_columns(const char* measured) {
+  return fmt::format("d.uuid, d.name, d.architecture, d.multiprocessors, d.memory_bytes, d.l2_bytes, {}.driver", measured);
+}
+
+std::string tables_of(const char* measured, const char* alias) {
+  return fmt::format("problem p JOIN {} ON {}.problem = p.id JOIN device d ON d.id = {}.device", measured, alias, alias);
+}
+
+plan::ProblemKey problem_from(const Statement& row, int column) {
+  return {.operation = row.text(column + feature_width),
+          .exact = row.text(column + feature_width + 1),
+          .features = features_from(row, column),
+          .policy = row.text(column + feature_width + 2)};
+}
+
+std::optional<plan::WinnerRecord> winner_from(const Statement& row, int column) {
+  auto config = parse_field_map(row.text(column + 1));
+  const auto effort = parse_effort(row.text(column + 6));
+  if (!config || !effort) return std::nullopt;
+  return plan::WinnerRecord{.family = row.text(column),
+                            .config = *std::move(config),
+                            .code_digest = row.text(column + 2),
+                            .median_us = row.real(column + 3),
+                            .default_median_us = row.optional_real(column + 4),
+                            .rounds = static_cast<int>(row.integer(column + 5)),
+                            .effort = *effort,
+                            .library_version = row.text(column + 7)};
+}
+
+std::optional<plan::TrialRecord> trial_from(const Statement& row, int column) {
+  auto config = parse_field_map(row.text(column + 1));
+  if (!config) return std::nullopt;
+  return plan::TrialRecord{.family = row.text(column),
+                           .config = *std::move(config),
+                           .code_digest = row.text(column + 2),
+                           .is_default = row.integer(column + 3) != 0,
+                           .status = row.text(column + 4),
+                           .reason = row.text(column + 5),
+                           .median_us = row.optional_real(column + 6),
+                           .spread_us = row.optional_real(column + 7),
+                           .rounds = static_cast<int>(row.integer(column + 8)),
+                           .registers = static_cast<int>(row.integer(column + 9)),
+                           .spill_bytes = row.integer(column + 10),
+                           .shared_bytes = row.integer(column + 11),
+                           .measured_at = row.integer(column + 12)};
+}
+
 }  // namespace
 
 std::optional<Effort> parse_effort(std::string_view text) {
@@ -57,28 +118,32 @@ std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan:
   const auto n = plan::reach(problem.features.n, Weights::n);
   const auto m = plan::reach(problem.features.m, Weights::m);
   const auto k = plan::reach(problem.features.k, Weights::k);
-  Statement row = connection.query(
-      "SELECT w.family, w.config, w.code_digest, w.median_us, w.default_median_us, w.rounds, w.effort, w.library_version,"
-      " d.uuid, d.name, d.architecture, d.multiprocessors, d.memory_bytes, d.l2_bytes, w.driver,"
-      " p.n, p.m, p.k, p.nonzeros, p.longest_row, p.row_variation, p.index_type"
-      " FROM problem p JOIN winner w ON w.problem = p.id JOIN device d ON d.id = w.device"
-      " WHERE p.operation = ? AND p.exact = ? AND p.policy = ? AND p.n BETWEEN ? AND ? AND p.m BETWEEN ? AND ? AND p.k BETWEEN ? AND ?",
-      problem.operation, problem.exact, problem.policy, n.least, n.most, m.least, m.most, k.least, k.most);
+  Statement row = connection.query(fmt::format("SELECT {}, {}, {} FROM {}"
+                                               " WHERE p.operation = ? AND p.exact = ? AND p.policy = ? AND p.n BETWEEN ? AND ?"
+                                               " AND p.m BETWEEN ? AND ? AND p.k BETWEEN ? AND ?",
+                                               winner_columns, device_columns("w"), feature_columns, tables_of("winner w", "w")),
+                                   problem.operation, problem.exact, problem.policy, n.least, n.most, m.least, m.most, k.least, k.most);
   std::vector<plan::StoredWinner> found;
   while (row.step()) {
-    auto config = parse_field_map(row.text(1));
-    const auto effort = parse_effort(row.text(6));
-    if (!config || !effort) continue;
-    found.push_back({.winner = {.family = row.text(0),
-                                .config = std::move(*config),
-                                .code_digest = row.text(2),
-                                .median_us = row.real(3),
-                                .default_median_us = row.optional_real(4),
-                                .rounds = static_cast<int>(row.integer(5)),
-                                .effort = *effort,
-                                .library_version = row.text(7)},
-                     .device = device_from(row, 8),
-                     .features = features_from(row, 15)});
+    auto winner = winner_from(row, 0);
+    if (winner)
+      found.push_back(
+          {.winner = *std::move(winner), .device = device_from(row, winner_width), .features = features_from(row, winner_width + device_width)});
+  }
+  return found;
+}
+
+std::vector<WinnerRow> all_winners(Connection& connection) {
+  Statement row = connection.query(fmt::format("SELECT {}, {}, {}, p.operation, p.exact, p.policy, w.decided_at FROM {}", winner_columns,
+                                               device_columns("w"), feature_columns, tables_of("winner w", "w")));
+  std::vector<WinnerRow> found;
+  while (row.step()) {
+    auto winner = winner_from(row, 0);
+    if (!winner) continue;
+    found.push_back({.problem = problem_from(row, winner_width + device_width),
+                     .device = device_from(row, winner_width),
+                     .winner = *std::move(winner),
+                     .decided_at = row.integer(winner_width + device_width + problem_width)});
   }
   return found;
 }
@@ -88,27 +153,21 @@ std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::Pro
   Statement problem_id = problem_query(connection, find_problem, problem);
   Statement device_id = device_query(connection, device);
   if (!problem_id.step() || !device_id.step()) return found;
-  Statement row = connection.query(
-      "SELECT family, config, code_digest, is_default, status, reason, median_us, spread_us, rounds, registers, spill_bytes, shared_bytes, "
-      "measured_at"
-      " FROM trial WHERE problem = ? AND device = ?",
-      problem_id.integer(0), device_id.integer(0));
+  Statement row = connection.query(fmt::format("SELECT {} FROM trial t WHERE problem = ? AND device = ?", trial_columns), problem_id.integer(0),
+                                   device_id.integer(0));
+  while (row.step())
+    if (auto trial = trial_from(row, 0)) found.push_back(*std::move(trial));
+  return found;
+}
+
+std::vector<TrialRow> all_trials(Connection& connection) {
+  Statement row = connection.query(fmt::format("SELECT {}, {}, {}, p.operation, p.exact, p.policy FROM {}", trial_columns, device_columns("t"),
+                                               feature_columns, tables_of("trial t", "t")));
+  std::vector<TrialRow> found;
   while (row.step()) {
-    auto config = parse_field_map(row.text(1));
-    if (!config) continue;
-    found.push_back({.family = row.text(0),
-                     .config = std::move(*config),
-                     .code_digest = row.text(2),
-                     .is_default = row.integer(3) != 0,
-                     .status = row.text(4),
-                     .reason = row.text(5),
-                     .median_us = row.optional_real(6),
-                     .spread_us = row.optional_real(7),
-                     .rounds = static_cast<int>(row.integer(8)),
-                     .registers = static_cast<int>(row.integer(9)),
-                     .spill_bytes = row.integer(10),
-                     .shared_bytes = row.integer(11),
-                     .measured_at = row.integer(12)});
+    auto trial = trial_from(row, 0);
+    if (!trial) continue;
+    found.push_back({.problem = problem_from(row, trial_width + device_width), .device = device_from(row, trial_width), .trial = *std::move(trial)});
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cache/database.hpp"
+#include "cache/tuning_content.hpp"
 #include "plan/nearest.hpp"
 #include "plan/stores.hpp"
 
@@ -18,6 +19,10 @@ std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan:
 
 /// Trials of exactly this problem and device; unreadable rows are left out.
 std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device);
+
+/// Every row that can be read, in no order.
+std::vector<TrialRow> all_trials(Connection& connection);
+std::vector<WinnerRow> all_winners(Connection& connection);
 
 /// Adds or replaces.
 void store_trial(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::TrialRecord& trial);

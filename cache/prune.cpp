@@ -1,0 +1,87 @@
+#include "cache/prune.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cache/code_rows.hpp"
+#include "cache/rank.hpp"
+#include "cache/schema.hpp"
+
+namespace vostok::cache {
+
+namespace {
+
+constexpr int lock_timeout_ms = 10000;
+
+std::int64_t size_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
+}
+
+/// Of equal size to `trials`: whether each stays.
+std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const PruneSettings& settings, std::int64_t now) {
+  std::vector<bool> kept(trials.size(), true);
+  const auto banned = banned_code(trials);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const bool is_old = settings.older_than_seconds && trials[i].trial.measured_at < now - *settings.older_than_seconds;
+    if (is_old || (settings.banned && is_banned(banned, trials[i].trial))) kept[i] = false;
+  }
+  if (settings.stale)
+    for (const TrialRow* row : stale_trials(trials)) kept[static_cast<std::size_t>(row - trials.data())] = false;
+  return kept;
+}
+
+void prune_content(TuningContent& content, const PruneSettings& settings, std::int64_t now) {
+  const auto kept = kept_trials(content.trials, settings, now);
+  const auto banned = banned_code(content.trials);
+  std::vector<TrialRow> trials;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) trials.push_back(std::move(content.trials[i]));
+  content.trials = std::move(trials);
+  if (settings.banned)
+    std::erase_if(content.winners, [&](const WinnerRow& row) { return is_banned(banned, row.winner.family, row.winner.code_digest); });
+}
+
+void prune_tuning(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
+  Transaction transaction(connection);
+  TuningContent content = all_rows(connection);
+  pruned.trials = connection.number("SELECT count(*) FROM trial");
+  pruned.winners = connection.number("SELECT count(*) FROM winner");
+  prune_content(content, settings, now);
+  pruned.trials -= std::ssize(content.trials);
+  pruned.winners -= std::ssize(content.winners);
+  connection.execute("DELETE FROM trial; DELETE FROM winner; DELETE FROM errata; DELETE FROM problem; DELETE FROM device");
+  store_rows(std::move(content), connection);
+  transaction.commit();
+}
+
+void prune_code(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
+  Transaction transaction(connection);
+  pruned.kernels = connection.number("SELECT count(*) FROM code");
+  if (settings.older_than_seconds) connection.run("DELETE FROM code WHERE last_use < ?", now - *settings.older_than_seconds);
+  if (settings.max_bytes) shrink_code(connection, *settings.max_bytes);
+  pruned.kernels -= connection.number("SELECT count(*) FROM code");
+  transaction.commit();
+}
+
+}  // namespace
+
+Pruned prune(const std::filesystem::path& path, const PruneSettings& settings, std::int64_t now) {
+  if (!std::filesystem::exists(path)) fail(ErrorCode::io_failure, "cannot prune {}: it is not there", path.string());
+  Pruned pruned{.bytes_before = size_of(path)};
+  {
+    Connection connection(path, Access::read_write, lock_timeout_ms);
+    const auto content = content_of(connection);
+    if (!content) fail(ErrorCode::io_failure, "cannot prune {}: it is no cache file of vostok", path.string());
+    check_schema(connection, *content);
+    if (*content == Content::tuning) prune_tuning(connection, settings, now, pruned);
+    else prune_code(connection, settings, now, pruned);
+    connection.execute("VACUUM");
+  }
+  pruned.bytes_after = size_of(path);
+  return pruned;
+}
+
+}  // namespace vostok::cache

@@ -1,0 +1,44 @@
+// Choosing winners again from stored trials, without a GPU.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/tuning_content.hpp"
+
+namespace vostok::cache {
+
+struct RankSettings {
+  std::optional<std::string> policy = {};  ///< only problems measured this way ("warm", "cold"); nothing: all
+  double tie = 0.02;                       ///< candidates within this share of the best count as equal (tune::choose)
+};
+
+/// A winner that is another one than before.
+struct RankChange {
+  WinnerRow before;  ///< its family is empty where there was none
+  WinnerRow after;
+};
+
+struct Ranking {
+  TuningContent content;  ///< the same trials and errata, the winners chosen anew
+  std::vector<RankChange> changes;
+  int subjects = 0;  ///< problems on devices that have a trial to choose from
+};
+
+/// The tuner's choice among stored trials: of each config those of its newest code; code that failed anywhere, and what errata mask, is
+/// out. Equals go to the default, then to the family and the config whose text sorts first. Winners without trials stay as they are.
+/// Pure: equal content gives equal winners.
+Ranking ranked(const TuningContent& content, const RankSettings& settings);
+
+/// Machine code that failed anywhere: "family digest". Code that was never compiled has no digest and is never banned.
+std::vector<std::string> banned_code(const std::vector<TrialRow>& trials);
+bool is_banned(const std::vector<std::string>& banned, const std::string& family, const std::string& code_digest);
+inline bool is_banned(const std::vector<std::string>& banned, const plan::TrialRecord& trial) {
+  return is_banned(banned, trial.family, trial.code_digest);
+}
+
+/// Trials whose config has a trial of newer machine code for the same problem and device.
+std::vector<const TrialRow*> stale_trials(const std::vector<TrialRow>& trials);
+
+}  // namespace vostok::cache

@@ -1,0 +1,133 @@
+#include "cache/tuning_content.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cache/dump.hpp"
+#include "cache/replace_file.hpp"
+#include "cache/schema.hpp"
+#include "cache/tuning_rows.hpp"
+
+namespace vostok::cache {
+
+namespace {
+
+constexpr int lock_timeout_ms = 10000;
+constexpr const char* in_memory = ":memory:";
+
+FieldMap problem_fields(const plan::ProblemKey& problem) {
+  const plan::Features& f = problem.features;
+  return {{"operation", problem.operation},
+          {"exact", problem.exact},
+          {"policy", problem.policy},
+          {"n", std::to_string(f.n)},
+          {"m", std::to_string(f.m)},
+          {"k", std::to_string(f.k)},
+          {"nonzeros", std::to_string(f.nonzeros)},
+          {"longest_row", std::to_string(f.longest_row)},
+          {"row_variation", fmt::format("{}", f.row_variation)},
+          {"index_type", f.index}};
+}
+
+/// What makes a device another one in the file; the rest may differ by a little from driver to driver.
+FieldMap device_fields(const plan::DeviceKey& device) {
+  return {{"uuid", device.uuid},
+          {"device", device.name},
+          {"architecture", device.architecture},
+          {"multiprocessors", std::to_string(device.multiprocessors)}};
+}
+
+/// Sizes of one device that two drivers report differently become the larger, so that which row comes first decides nothing.
+void agree_on_devices(TuningContent& content) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> sizes;
+  const auto for_each_device = [&](const auto& visit) {
+    for (TrialRow& row : content.trials) visit(row.device);
+    for (WinnerRow& row : content.winners) visit(row.device);
+  };
+  for_each_device([&](const plan::DeviceKey& device) {
+    auto& [memory_bytes, l2_bytes] = sizes[to_text(device_fields(device))];
+    memory_bytes = std::max(memory_bytes, device.memory_bytes);
+    l2_bytes = std::max(l2_bytes, device.l2_bytes);
+  });
+  for_each_device([&](plan::DeviceKey& device) { std::tie(device.memory_bytes, device.l2_bytes) = sizes[to_text(device_fields(device))]; });
+}
+
+template <class Row>
+std::vector<const Row*> in_order(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, const Row*>> named;
+  for (const Row& row : rows) named.emplace_back(row_name(row), &row);
+  std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Row*> sorted;
+  for (const auto& [name, row] : named) sorted.push_back(row);
+  return sorted;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or may not be read", path.string());
+  return text;
+}
+
+bool is_database(const std::filesystem::path& path) {
+  constexpr std::string_view magic = "SQLite format 3";
+  std::string start(magic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return file && start == magic;
+}
+
+}  // namespace
+
+std::string subject_name(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
+  return to_text(problem_fields(problem)) + " " + to_text(device_fields(device));
+}
+
+std::string row_name(const TrialRow& row) {
+  return subject_name(row.problem, row.device) + " " +
+         to_text({{"family", row.trial.family}, {"config", to_text(row.trial.config)}, {"code_digest", row.trial.code_digest}});
+}
+
+std::string row_name(const WinnerRow& row) { return subject_name(row.problem, row.device); }
+
+TuningContent all_rows(Connection& connection) {
+  return {.trials = all_trials(connection), .winners = all_winners(connection), .errata = all_errata(connection)};
+}
+
+TuningContent read_content(const std::filesystem::path& path) {
+  if (is_database(path)) {
+    Connection connection(path, Access::read_only, lock_timeout_ms);
+    check_schema(connection, Content::tuning);
+    const Transaction one_state(connection, Transaction::Lock::shared);
+    return all_rows(connection);
+  }
+  Connection connection(in_memory, Access::read_write, lock_timeout_ms);
+  load(read_file(path), connection);
+  return all_rows(connection);
+}
+
+void store_rows(TuningContent content, Connection& connection) {
+  agree_on_devices(content);
+  for (const TrialRow* row : in_order(content.trials)) store_trial(connection, row->problem, row->device, row->trial);
+  for (const WinnerRow* row : in_order(content.winners)) store_winner(connection, row->problem, row->device, row->winner, row->decided_at);
+  std::sort(content.errata.begin(), content.errata.end(), [](const Erratum& a, const Erratum& b) { return a.id < b.id; });
+  for (const Erratum& erratum : content.errata) store_erratum(connection, erratum);
+}
+
+void write_content(TuningContent content, const std::filesystem::path& path) {
+  replace_file(path, [&](const std::filesystem::path& fresh) {
+    Connection connection(fresh, Access::read_write, lock_timeout_ms);
+    make_schema(connection, Content::tuning);
+    Transaction transaction(connection);
+    store_rows(std::move(content), connection);
+    transaction.commit();
+  });
+}
+
+}  // namespace vostok::cache
