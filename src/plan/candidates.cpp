@@ -10,6 +10,17 @@ namespace vostok::plan {
 
 namespace {
 
+/// A candidate and the time that its cost model predicts.
+using Ranked = std::pair<double, tune::Candidate>;
+
+/// A budget that ends early should have gone to what is likely to win.
+std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.first < b.first; });
+  std::vector<tune::Candidate> candidates;
+  for (auto& [predicted_us, candidate] : ranked) candidates.push_back(std::move(candidate));
+  return candidates;
+}
+
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
 }  // namespace
@@ -31,24 +42,25 @@ std::optional<std::string> forbidden(const ops::Family& family, const ops::Query
 }
 
 std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes) {
-  std::vector<tune::Candidate> candidates;
+  std::vector<Ranked> candidates;
   for (const auto& family : ops::families(query.operation)) {
     if (declined(*family, query)) continue;
     const FieldMap standard = family->default_config(query);
     for (FieldMap& config : family->short_list(query)) {
       if (forbidden(*family, query, config, max_workspace_bytes)) continue;
       const bool is_default = config == standard;
-      candidates.push_back({.family = std::string(family->name()), .config = std::move(config), .is_default = is_default});
+      const double predicted_us = family->predict_us(query, config);
+      candidates.push_back({predicted_us, {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
     }
   }
-  return candidates;
+  return by_prediction(std::move(candidates));
 }
 
 std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes) {
   std::vector<tune::Candidate> candidates = short_list(query, max_workspace_bytes);
   std::set<std::pair<std::string, FieldMap>> listed;
   for (const tune::Candidate& candidate : candidates) listed.insert({candidate.family, candidate.config});
-  std::vector<std::pair<double, tune::Candidate>> ranked;
+  std::vector<Ranked> ranked;
   for (const auto& family : ops::families(query.operation)) {
     if (declined(*family, query)) continue;
     const std::string name(family->name());
@@ -58,8 +70,7 @@ std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_
       ranked.push_back({predicted_us, {.family = name, .config = std::move(config)}});
     }
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [predicted_us, candidate] : ranked) candidates.push_back(std::move(candidate));
+  for (tune::Candidate& candidate : by_prediction(std::move(ranked))) candidates.push_back(std::move(candidate));
   return candidates;
 }
 

@@ -18,7 +18,7 @@ std::optional<std::string> declined(const ops::Family& family, const ops::Query&
 /// options allow. Nothing where it is one.
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
 
-/// What effort quick races: the families' short lists, each with its default, as far as the rules admit them.
+/// What effort quick races: the families' short lists, each with its default, as far as the rules admit them; cheapest prediction first.
 std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes);
 
 /// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
