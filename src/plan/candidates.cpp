@@ -23,6 +23,15 @@ std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
 
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
+/// The default where the limits admit it, else the first of the short list that they do.
+std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query, std::int64_t max_workspace_bytes) {
+  FieldMap standard = family.default_config(query);
+  if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
+  for (FieldMap& config : family.short_list(query))
+    if (!forbidden(family, query, config, max_workspace_bytes)) return std::move(config);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> declined(const ops::Family& family, const ops::Query& query) {
@@ -72,6 +81,28 @@ std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_
   }
   for (tune::Candidate& candidate : by_prediction(std::move(ranked))) candidates.push_back(std::move(candidate));
   return candidates;
+}
+
+std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
+  std::optional<Predicted> best;
+  double best_us = 0;
+  for (const auto& family : ops::families(query.operation)) {
+    if (auto reason = declined(*family, query)) {
+      reasons += fmt::format(" {}: {}.", family->name(), *reason);
+      continue;
+    }
+    auto config = usable_config(*family, query, max_workspace_bytes);
+    if (!config) {
+      reasons += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(), max_workspace_bytes,
+                             query.packed_format ? ", or reads another packed format" : "");
+      continue;
+    }
+    const double predicted_us = family->predict_us(query, *config);
+    if (best && predicted_us >= best_us) continue;
+    best = {.family = family.get(), .config = *std::move(config)};
+    best_us = predicted_us;
+  }
+  return best;
 }
 
 }  // namespace vostok::plan

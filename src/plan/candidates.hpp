@@ -24,4 +24,14 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
 /// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
 std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes);
 
+/// What the cost model prefers.
+struct Predicted {
+  const ops::Family* family = nullptr;
+  FieldMap config = {};
+};
+
+/// Of every family's default (or the first of its short list, where the rules forbid that) the one with the cheapest prediction. Nothing where no
+/// family serves the query; `reasons` says why each that does not cannot.
+std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons);
+
 }  // namespace vostok::plan
