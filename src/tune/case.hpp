@@ -2,8 +2,11 @@
 // has its own, in tune/<operation>_case.cpp.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <vostok/packed.hpp>
 #include <vostok/topology.hpp>
@@ -17,6 +20,13 @@ struct Check {
   std::string wrong = {};  ///< what is wrong; empty: verified
 };
 
+/// Device memory behind one of the pointers of a case's arguments.
+struct CaseOperand {
+  std::size_t at = 0;          ///< of the pointer in the arguments, in bytes
+  const void* data = nullptr;  ///< the pointer
+  std::int64_t bytes = 0;
+};
+
 class Case {
  public:
   virtual ~Case() = default;
@@ -24,6 +34,9 @@ class Case {
   virtual const void* arguments() const = 0;
   /// The same as `execute` hands them to launches.
   virtual const void* launch_arguments() { return arguments(); }
+  virtual std::size_t argument_bytes() const { return 0; }
+  /// Inputs and outputs that a call moves, but for scalars and packed values: those that a cold call finds in memory.
+  virtual std::vector<CaseOperand> operands() const { return {}; }
   /// Puts a workspace into the arguments.
   virtual void set_workspace(void* workspace) = 0;
   /// The sparse values as `execute` and Plan::pack take them, where the operation has some.
@@ -44,8 +57,16 @@ class CaseOf : public Case {
   const void* arguments() const final { return &arguments_; }
   const Call& call() const { return arguments_; }
   void set_workspace(void* workspace) final { arguments_.workspace = workspace; }
+  std::size_t argument_bytes() const final { return sizeof(Call); }
 
  protected:
+  template <class Pointer>
+  CaseOperand operand(Pointer Call::* member, std::int64_t bytes) const {
+    const auto* const start = reinterpret_cast<const std::byte*>(&arguments_);
+    const auto at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(arguments_.*member)) - start);
+    return {.at = at, .data = arguments_.*member, .bytes = bytes};
+  }
+
   Call arguments_ = {};
 };
 

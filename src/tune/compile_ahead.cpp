@@ -5,8 +5,9 @@
 
 namespace vostok::tune {
 
-CompileAhead::CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads)
-    : subject_(subject), candidates_(candidates), order_(std::move(order)) {
+CompileAhead::CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads,
+                           std::size_t needed, Clock::time_point deadline)
+    : subject_(subject), candidates_(candidates), order_(std::move(order)), needed_(needed), deadline_(deadline) {
   const int count = std::clamp(threads, 1, static_cast<int>(std::max<std::size_t>(order_.size(), 1)));
   for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
 }
@@ -32,16 +33,23 @@ Result CompileAhead::compile(std::size_t position) const {
   return result;
 }
 
+std::optional<std::size_t> CompileAhead::take_position() {
+  const std::lock_guard lock(mutex_);
+  if (stop_ || started_ == order_.size()) return std::nullopt;
+  if (started_ >= needed_ && deadline_ - Clock::now() <= longest_) {
+    order_.resize(started_);
+    finished_.notify_all();
+    return std::nullopt;
+  }
+  return order_[started_++];
+}
+
 void CompileAhead::work() {
-  for (;;) {
-    std::size_t position = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      if (stop_ || started_ == order_.size()) return;
-      position = order_[started_++];
-    }
-    Result result = compile(position);
+  while (const auto position = take_position()) {
+    const auto start = Clock::now();
+    Result result = compile(*position);
     const std::lock_guard lock(mutex_);
+    longest_ = std::max(longest_, Clock::now() - start);
     ready_.push_back(std::move(result));
     finished_.notify_one();
   }
@@ -49,8 +57,8 @@ void CompileAhead::work() {
 
 std::optional<Result> CompileAhead::next() {
   std::unique_lock lock(mutex_);
-  if (taken_ == order_.size()) return std::nullopt;
-  finished_.wait(lock, [this] { return !ready_.empty(); });
+  finished_.wait(lock, [this] { return !ready_.empty() || taken_ == order_.size(); });
+  if (ready_.empty()) return std::nullopt;
   ++taken_;
   Result result = std::move(ready_.front());
   ready_.pop_front();

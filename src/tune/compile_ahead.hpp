@@ -1,6 +1,7 @@
 // Compiles candidates on several threads, ahead of the one thread that measures.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -15,17 +16,23 @@ namespace vostok::tune {
 
 class CompileAhead {
  public:
-  /// Starts compiling `order` (positions in `candidates`), first to last.
-  CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads);
+  using Clock = std::chrono::steady_clock;
+
+  /// Starts compiling `order` (positions in `candidates`), first to last. Behind the first `needed`, a compile begins only if it would end
+  /// before the deadline were it as long as the longest so far.
+  CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads, std::size_t needed = 0,
+               Clock::time_point deadline = Clock::time_point::max());
   ~CompileAhead();  ///< stops after the compiles in flight
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
 
-  /// The next finished candidate, in the order of finishing; nothing once all were taken.
+  /// The next finished candidate, in the order of finishing; nothing once all were taken that there was time for.
   std::optional<Result> next();
 
  private:
   void work();
+  /// The next to compile; nothing where there is none, or no time for it.
+  std::optional<std::size_t> take_position();
   Result compile(std::size_t position) const;
 
   Subject& subject_;
@@ -37,6 +44,9 @@ class CompileAhead {
   std::size_t started_ = 0;
   std::size_t taken_ = 0;
   bool stop_ = false;
+  std::size_t needed_;
+  Clock::time_point deadline_;
+  Clock::duration longest_{};
   std::vector<std::jthread> threads_;
 };
 

@@ -109,4 +109,18 @@ Im2colCase::Im2colCase(device::Device& device, const Im2col& problem, std::uint6
   arguments_ = {.input = input_.data(), .output = output_data()};
 }
 
+std::vector<CaseOperand> DepthwiseCase::operands() const {
+  return {operand(&DepthwiseArguments::input, input_.bytes()), operand(&DepthwiseArguments::filters, filters_.bytes()),
+          operand(&DepthwiseArguments::bias, bias_.bytes()), operand(&DepthwiseArguments::output, output_bytes())};
+}
+
+std::vector<CaseOperand> BiasActivationCase::operands() const {
+  return {operand(&BiasActivationArguments::input, arguments_.input == output_data() ? output_bytes() : input_.bytes()),
+          operand(&BiasActivationArguments::bias, bias_.bytes()), operand(&BiasActivationArguments::output, output_bytes())};
+}
+
+std::vector<CaseOperand> Im2colCase::operands() const {
+  return {operand(&Im2colArguments::input, input_.bytes()), operand(&Im2colArguments::output, output_bytes())};
+}
+
 }  // namespace vostok::tune

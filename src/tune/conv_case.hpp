@@ -28,6 +28,7 @@ class DenseCase : public CaseOf<Call> {
   void expect(device::Device& device, Dtype type, int alignment_bytes, std::vector<double> reference, double tolerance,
               std::vector<float> in_place = {});
   void* output_data() const { return output_.data(); }
+  std::int64_t output_bytes() const { return output_.bytes(); }
 
   double flops_ = 0;
 
@@ -44,6 +45,7 @@ class DepthwiseCase final : public DenseCase<DepthwiseArguments> {
  public:
   /// `input` takes the place of random pixels, [batch, channels, height, width]. Errors: out_of_memory.
   DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed, std::vector<float> input = {});
+  std::vector<CaseOperand> operands() const override;
 
  private:
   DeviceOperand input_;
@@ -55,6 +57,7 @@ class BiasActivationCase final : public DenseCase<BiasActivationArguments> {
  public:
   /// `in_place`: the output is the input. Errors: out_of_memory.
   BiasActivationCase(device::Device& device, const BiasActivation& problem, std::uint64_t seed, bool in_place = false);
+  std::vector<CaseOperand> operands() const override;
 
  private:
   DeviceOperand input_;
@@ -65,6 +68,7 @@ class Im2colCase final : public DenseCase<Im2colArguments> {
  public:
   /// Errors: out_of_memory.
   Im2colCase(device::Device& device, const Im2col& problem, std::uint64_t seed);
+  std::vector<CaseOperand> operands() const override;
 
  private:
   DeviceOperand input_;

@@ -1,6 +1,7 @@
 // An input in device memory, aligned as its problem declares and no better, and with nothing behind its last element.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,7 @@ class DeviceOperand {
       : shift_(shift_bytes(alignment_bytes)), buffer_(device, shift_ + static_cast<std::int64_t>(bytes.size())) {
     if (!bytes.empty()) device.copy_to_device(data(), bytes.data(), static_cast<std::int64_t>(bytes.size()));
   }
+  std::int64_t bytes() const { return std::max<std::int64_t>(buffer_.bytes() - shift_, 0); }
   void* data() const { return buffer_.as<std::byte>() + shift_; }
 
  private:

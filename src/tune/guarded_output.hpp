@@ -29,6 +29,8 @@ class GuardedOutput {
   GuardedOutput(device::Device& device, Dtype type, const ops::StoredMatrix& shape, std::int64_t batch, std::int64_t shift_bytes = 0);
 
   void* data() const;
+  /// From the first element on, gaps between lines included.
+  std::int64_t bytes() const { return element_count() * size_of(type_); }
   /// Poison everywhere; then, where `initial` is not empty, the elements of each line from there. It is laid out as `values` is.
   void reset(Stream stream, std::span<const float> initial = {}) const;
   Contents read() const;

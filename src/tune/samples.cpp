@@ -30,15 +30,16 @@ bool clocks_moved(const std::optional<device::Clocks>& before, const std::option
   return before && after && std::abs(before->sm_mhz - after->sm_mhz) > before->sm_mhz / 50;
 }
 
-TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue) {
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue, const Rotation& rotation) {
+  const auto at_most = [&](int launches) { return rotation.flush ? std::min(launches, rotation.copies) : launches; };
   const auto record = [&](int launches) {
     auto sequence = device.record([&enqueue, launches](Stream stream) {
       for (int i = 0; i < launches; ++i) enqueue(stream);
     });
     sequence->replay_us();
-    return TimedLaunches{.sequence = std::move(sequence), .launches = launches};
+    return TimedLaunches{.sequence = std::move(sequence), .launches = launches, .flush = rotation.flush};
   };
-  return record(launches_for(record(2).sample_us()));
+  return record(at_most(launches_for(record(at_most(2)).sample_us())));
 }
 
 }  // namespace vostok::tune

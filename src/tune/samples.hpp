@@ -24,16 +24,26 @@ int launches_for(double single_us);
 /// Whether the clock changed by more than 2 % between two readings: what was measured meanwhile does not count.
 bool clocks_moved(const std::optional<device::Clocks>& before, const std::optional<device::Clocks>& after);
 
+/// How launches find the cache. By default warm: as the launch before left it.
+struct Rotation {
+  int copies = 1;                                     ///< of the operands, taken in turn: a replay takes none twice
+  std::shared_ptr<device::TimedSequence> flush = {};  ///< replayed, untimed, before each replay; absent: warm
+};
+
 /// Launches of one kernel, recorded so that a replay lasts about a millisecond.
 struct TimedLaunches {
   std::unique_ptr<device::TimedSequence> sequence = {};
   int launches = 1;
+  std::shared_ptr<device::TimedSequence> flush = {};
 
   /// Replays once; microseconds of one launch.
-  double sample_us() const { return sequence->replay_us() / launches; }
+  double sample_us() const {
+    if (flush) flush->replay_us();
+    return sequence->replay_us() / launches;
+  }
 };
 
 /// Sizes the sequence by a pilot, records it, and replays it once to warm up.
-TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue);
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue, const Rotation& rotation = {});
 
 }  // namespace vostok::tune

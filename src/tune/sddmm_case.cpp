@@ -114,6 +114,11 @@ double SddmmCase::flops() const {
   return 2.0 * static_cast<double>(mask_.nonzeros()) * static_cast<double>(query_->problem.n) * static_cast<double>(query_->problem.batch);
 }
 
+std::vector<CaseOperand> SddmmCase::operands() const {
+  return {operand(&SddmmArguments::lhs, lhs_.copy.bytes()), operand(&SddmmArguments::rhs, rhs_.copy.bytes()),
+          operand(&SddmmArguments::multiplier, multiplier_.copy.bytes()), operand(&SddmmArguments::output, guarded_.bytes())};
+}
+
 Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
   const Stream stream = device_.own_stream();
   guarded_.reset(stream, initial_);

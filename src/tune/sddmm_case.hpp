@@ -26,6 +26,7 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
 
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
+  std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
   const ops::SddmmQuery& query() const { return *query_; }

@@ -127,6 +127,11 @@ SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse:
 
 double SoftmaxCase::flops() const { return five_for_each(matrix_, problem_.batch); }
 
+std::vector<CaseOperand> SoftmaxCase::operands() const {
+  return {operand(&SoftmaxArguments::values, in_place_ ? output_.bytes() : device_values_.bytes()),
+          operand(&SoftmaxArguments::output, output_.bytes())};
+}
+
 Check SoftmaxCase::verify(const std::function<void(Stream)>& enqueue) {
   const Stream stream = device_.own_stream();
   output_.reset(stream, in_place_ ? std::span<const float>(values_) : std::span<const float>());
@@ -182,6 +187,12 @@ SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBa
                 .input_gradient = output_.data(),
                 .scale = factor,
                 .device_scale = static_cast<const float*>(device_scale_.data())};
+}
+
+std::vector<CaseOperand> SoftmaxBackwardCase::operands() const {
+  return {operand(&SoftmaxBackwardArguments::probabilities, device_probabilities_.bytes()),
+          operand(&SoftmaxBackwardArguments::output_gradient, in_place_ ? output_.bytes() : device_gradients_.bytes()),
+          operand(&SoftmaxBackwardArguments::input_gradient, output_.bytes())};
 }
 
 double SoftmaxBackwardCase::flops() const { return five_for_each(matrix_, problem_.batch); }

@@ -39,6 +39,7 @@ class SoftmaxCase final : public CaseOf<SoftmaxArguments> {
 
   /// Five for each entry: scale, maximum, exponential, sum, quotient.
   double flops() const override;
+  std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
   /// What was verified last, as it is stored.
   std::vector<float> output() const { return output_.read().values; }
@@ -70,6 +71,7 @@ class SoftmaxBackwardCase final : public CaseOf<SoftmaxBackwardArguments> {
 
   /// Five for each entry: product and sum, difference, two factors.
   double flops() const override;
+  std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:

@@ -72,6 +72,14 @@ const void* SpmmCase::launch_arguments() {
   return &launched_;
 }
 
+std::vector<CaseOperand> SpmmCase::operands() const {
+  return {{.at = offsetof(SpmmArguments, values), .data = values_.data(), .bytes = values_.bytes()},
+          operand(&SpmmArguments::dense, dense_.bytes()),
+          operand(&SpmmArguments::output, output_.bytes()),
+          operand(&SpmmArguments::bias, bias_.bytes()),
+          operand(&SpmmArguments::residual, residual_.bytes())};
+}
+
 void SpmmCase::make_samples(std::uint64_t seed) {
   constexpr std::int64_t least_columns = 64;  ///< of a product, and most products, where not everything can be compared
   constexpr std::int64_t most_columns = 512;

@@ -28,6 +28,7 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
     arguments_.packed = packed;
   }
   const void* launch_arguments() override;
+  std::vector<CaseOperand> operands() const override;
   /// Multiply-adds of the nonzeros, twice counted.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;

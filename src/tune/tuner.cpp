@@ -22,20 +22,32 @@ constexpr std::size_t most_racers = 24;
 /// A candidate this much slower than the best when screened does not race: far outside what noise explains.
 constexpr double hopeless = 1.3;
 
-/// A candidate that is being measured.
+/// Measured in a worker to be this much slower than the best here, a candidate is not measured again: clocks of two processes differ by less.
+constexpr double far_behind = 2;
+/// What every finalist has been through before the confirmation.
+constexpr int rounds_before_confirmation = screen_replays + race_rounds;
+
+/// A candidate that is being measured, or was in an earlier race.
 struct Runner {
   Result result;
   TimedLaunches timed;
   std::vector<double> samples_us;
+  std::optional<Earlier> earlier;  ///< set where the code was measured before
 
   void measure() { samples_us.push_back(timed.sample_us()); }
-  double median() const { return summarise(samples_us).median_us; }
+  double median() const { return samples_us.empty() ? earlier->median_us : summarise(samples_us).median_us; }
 };
 
 class Race {
  public:
   Race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings)
-      : device_(device), subject_(subject), candidates_(candidates), settings_(settings), start_(Clock::now()), random_(settings.seed) {
+      : device_(device),
+        subject_(subject),
+        candidates_(candidates),
+        settings_(settings),
+        start_(Clock::now()),
+        random_(settings.seed),
+        rotation_(subject.rotation()) {
     outcome_.results.resize(candidates.size());
     for (std::size_t i = 0; i < candidates.size(); ++i)
       outcome_.results[i] = {
@@ -43,92 +55,148 @@ class Race {
   }
 
   Outcome run() {
+    outcome_.clocks_before = device_.clocks();
     screen();
     keep_fastest(most_racers, hopeless);
-    rounds(race_rounds, "race");
-    keep_fastest(static_cast<std::size_t>(std::max(settings_.finalists, 1)), hopeless);
-    verify_finalists();
-    rounds(settings_.confirm_rounds, "confirm");
+    rounds(race_rounds, "race", 2);
+    confirm();
     for (Runner& runner : runners_) finish(runner);
     outcome_.winner = choose(outcome_.results);
+    outcome_.clocks_after = device_.clocks();
     return std::move(outcome_);
   }
 
  private:
   double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  bool out_of_time() const { return elapsed_seconds() > settings_.budget_seconds; }
-  bool is_default(const Runner& runner) const { return candidates_[runner.result.candidate].is_default; }
+  double seconds_left() const { return settings_.budget_seconds - elapsed_seconds(); }
+  bool out_of_time() const { return seconds_left() < 0 || (settings_.stop && settings_.stop()); }
+  bool is_default(std::size_t candidate) const { return candidates_[candidate].is_default; }
+  bool is_default(const Runner& runner) const { return is_default(runner.result.candidate); }
+
+  double best_median() const {
+    double best = INFINITY;
+    for (const auto* group : {&runners_, &known_})
+      for (const Runner& runner : *group) best = std::min(best, runner.median());
+    return best;
+  }
 
   void report(const char* phase, std::size_t done, std::size_t of) const {
     if (!settings_.progress) return;
-    double best = INFINITY;
-    for (const Runner& runner : runners_)
-      if (!runner.samples_us.empty()) best = std::min(best, runner.median());
-    const double left = std::max(0.0, settings_.budget_seconds - elapsed_seconds());
+    const double best = best_median();
     const std::string found = std::isfinite(best) ? fmt::format("best so far {:.2f} us, ", best) : "";
-    settings_.progress(fmt::format("{} {}/{}, {}at most {:.0f} s left", phase, done, of, found, left));
+    settings_.progress(fmt::format("{} {}/{}, {}at most {:.0f} s left", phase, done, of, found, std::max(0.0, seconds_left())));
+  }
+
+  void keep_result(Result result) {
+    Result& slot = outcome_.results[result.candidate];
+    slot = std::move(result);
   }
 
   void publish(Result result) {
-    Result& slot = outcome_.results[result.candidate];
-    slot = std::move(result);
-    if (settings_.publish) settings_.publish(candidates_[slot.candidate], slot);
+    const std::size_t candidate = result.candidate;
+    keep_result(std::move(result));
+    if (settings_.publish) settings_.publish(candidates_[candidate], outcome_.results[candidate]);
   }
 
-  /// A runner's result becomes final with the samples it has.
+  /// A runner's result becomes final with the samples it has, unless more are stored.
   void finish(Runner& runner) {
-    if (runner.samples_us.empty()) return;
-    const Summary summary = summarise(runner.samples_us);
-    runner.result.status = "measured";
-    runner.result.median_us = summary.median_us;
-    runner.result.spread_us = summary.spread_us;
-    runner.result.rounds = static_cast<int>(runner.samples_us.size());
-    publish(std::move(runner.result));
-  }
-
-  void reject(Runner& runner, const char* status, std::string reason) {
-    runner.result.status = status;
-    runner.result.reason = std::move(reason);
-    publish(std::move(runner.result));
-  }
-
-  /// Records the sequence and measures it a few times.
-  void enter(Runner runner) {
-    try {
-      runner.timed = record_timed(device_, runner.result.compiled.enqueue);
-      for (int i = 0; i < screen_replays; ++i) runner.measure();
-      runners_.push_back(std::move(runner));
-    } catch (const std::exception& error) {
-      reject(runner, "faulted", error.what());
+    Result& result = runner.result;
+    result.status = "measured";
+    const int rounds = static_cast<int>(runner.samples_us.size()) + runner.result.rounds;
+    if (runner.earlier && (runner.samples_us.empty() || rounds < runner.earlier->rounds)) {
+      result.median_us = runner.earlier->median_us;
+      result.spread_us = runner.earlier->spread_us;
+      result.rounds = runner.earlier->rounds;
+      return keep_result(std::move(result));
     }
+    const Summary summary = summarise(runner.samples_us);
+    result.median_us = summary.median_us;
+    result.spread_us = summary.spread_us;
+    result.rounds = rounds;
+    publish(std::move(result));
+  }
+
+  void reject(Result& result, const std::string& status, std::string reason) {
+    result.status = status;
+    result.reason = std::move(reason);
+    publish(std::move(result));
+  }
+
+  /// Records the sequence and measures it a few times; false where the device refuses.
+  bool start(Runner& runner) {
+    try {
+      const Compiled& compiled = runner.result.compiled;
+      runner.timed = record_timed(device_, compiled.timed ? compiled.timed : compiled.enqueue, rotation_);
+      for (int i = 0; i < screen_replays; ++i) runner.measure();
+      return true;
+    } catch (const std::exception& error) {
+      reject(runner.result, "faulted", error.what());
+      return false;
+    }
+  }
+
+  /// A compiled candidate: known from before, refused, measured elsewhere and slow, or measured here.
+  void enter(Result result) {
+    const Candidate& candidate = candidates_[result.candidate];
+    Runner runner{.result = std::move(result), .timed = {}, .samples_us = {}, .earlier = {}};
+    if (settings_.earlier) runner.earlier = settings_.earlier(candidate, runner.result.compiled);
+    if (runner.earlier) {
+      runner.result.verified = runner.earlier->verified;
+      known_.push_back(std::move(runner));
+      return;
+    }
+    if (settings_.admit && !admitted(runner, settings_.admit(candidate, runner.result.compiled, seconds_left()))) return;
+    if (start(runner)) runners_.push_back(std::move(runner));
+  }
+
+  bool admitted(Runner& runner, Admission admission) {
+    if (admission.status == "not_reached") return false;
+    if (!admission.status.empty()) {
+      reject(runner.result, admission.status, std::move(admission.reason));
+      return false;
+    }
+    runner.result.verified = admission.verified;
+    if (!admission.measured || admission.measured->median_us <= far_behind * best_median() || is_default(runner)) return true;
+    runner.result.status = "measured";
+    runner.result.median_us = admission.measured->median_us;
+    runner.result.spread_us = admission.measured->spread_us;
+    runner.result.rounds = admission.rounds;
+    publish(std::move(runner.result));
+    return false;
   }
 
   void screen() {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return candidates_[i].is_default; });
-    CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads);
+    const auto others = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_default(i); });
+    auto defaults_left = static_cast<std::size_t>(others - order.begin());
+    constexpr double longest_budget = 1e8;  // seconds: a time point holds no more than some hundred years
+    const auto budget = std::chrono::duration<double>(std::min(settings_.budget_seconds, longest_budget));
+    CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, defaults_left,
+                          start_ + std::chrono::duration_cast<Clock::duration>(budget));
     std::size_t done = 0;
-    auto defaults_left = std::count_if(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) { return candidate.is_default; });
     while (auto result = compiles.next()) {
-      const bool must_run = candidates_[result->candidate].is_default;
+      const bool must_run = is_default(result->candidate);
       if (!must_run && out_of_time()) {
         if (defaults_left == 0) break;
         continue;
       }
       if (must_run) --defaults_left;
-      if (result->status.empty()) enter({.result = std::move(*result), .timed = {}, .samples_us = {}});
+      if (result->status.empty()) enter(std::move(*result));
       else publish(std::move(*result));
       report("screen", ++done, candidates_.size());
       if (runners_.size() > 2 * most_racers) keep_fastest(most_racers, hopeless);
     }
   }
 
+  static void sort(std::vector<Runner>& runners) {
+    std::stable_sort(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
+  }
+
   /// Finishes every runner but the `count` fastest within `factor` of the best, and the default.
   void keep_fastest(std::size_t count, double factor) {
-    std::stable_sort(runners_.begin(), runners_.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
-    if (runners_.empty()) return;
-    const double limit = runners_.front().median() * factor;
+    sort(runners_);
+    const double limit = best_median() * factor;
     std::vector<Runner> kept;
     for (Runner& runner : runners_) {
       if ((kept.size() < count && runner.median() <= limit) || is_default(runner)) kept.push_back(std::move(runner));
@@ -137,34 +205,65 @@ class Race {
     runners_ = std::move(kept);
   }
 
-  /// One sample of every runner, in a random order; repeated while the clock moves.
-  void one_round() {
+  /// One sample of every runner, in a random order; repeated while the clock moves. False: time ended it, and it leaves none.
+  bool one_round() {
     constexpr int most_repeats = 3;
     for (int attempt = 0; attempt <= most_repeats; ++attempt) {
       std::shuffle(runners_.begin(), runners_.end(), random_);
       const auto before = device_.clocks();
-      for (Runner& runner : runners_) runner.measure();
-      const auto after = device_.clocks();
-      if (!clocks_moved(before, after) || attempt == most_repeats) return;
-      for (Runner& runner : runners_) runner.samples_us.pop_back();
+      std::size_t measured = 0;
+      while (measured < runners_.size() && !out_of_time()) runners_[measured++].measure();
+      const bool whole = measured == runners_.size();
+      if (whole && (!clocks_moved(before, device_.clocks()) || attempt == most_repeats)) return true;
+      for (std::size_t i = 0; i < measured; ++i) runners_[i].samples_us.pop_back();
+      if (!whole) return false;
     }
+    return true;
   }
 
-  void rounds(int count, const char* phase) {
-    if (runners_.size() < 2) return;
-    for (int round = 0; round < count && !out_of_time(); ++round) {
-      one_round();
-      report(phase, static_cast<std::size_t>(round) + 1, static_cast<std::size_t>(count));
-    }
+  /// How many there was time for.
+  int rounds(int count, const char* phase, std::size_t least_runners) {
+    int done = 0;
+    while (runners_.size() >= least_runners && done < count && !out_of_time() && one_round())
+      report(phase, static_cast<std::size_t>(++done), static_cast<std::size_t>(count));
+    return done;
   }
 
-  void verify_finalists() {
-    std::vector<Runner> right;
-    for (Runner& runner : runners_) {
-      if (auto wrong = subject_.verify(runner.result.compiled)) reject(runner, "wrong", *wrong);
-      else right.push_back(std::move(runner));
+  /// The finalists against one another: the fastest that are new, and the fastest known. Where nothing is new, what is known stands.
+  void confirm() {
+    const bool any_known = !known_.empty();
+    runners_.insert(runners_.end(), std::make_move_iterator(known_.begin()), std::make_move_iterator(known_.end()));
+    known_.clear();
+    keep_fastest(static_cast<std::size_t>(std::max(settings_.finalists, 1)), hopeless);
+    if (!any_new()) return;
+    std::vector<Runner> finalists;
+    for (Runner& runner : runners_)
+      if (is_ready(runner)) finalists.push_back(std::move(runner));
+    runners_ = std::move(finalists);
+    std::vector<std::size_t> before(candidates_.size());
+    for (const Runner& runner : runners_) before[runner.result.candidate] = runner.samples_us.size();
+    if (rounds(settings_.confirm_rounds, "confirm", any_known ? 1 : 2) == 0) return;
+    for (Runner& runner : runners_) runner.result.rounds = rounds_before_confirmation - static_cast<int>(before[runner.result.candidate]);
+  }
+
+  /// Whether there is something to confirm: a finalist that is new, or that was confirmed less than another.
+  bool any_new() const {
+    const auto as_known = [&](const Runner& runner) {
+      return runner.earlier && runner.samples_us.empty() && runner.earlier->rounds == runners_.front().earlier->rounds;
+    };
+    return !runners_.empty() && !(runners_.front().earlier && std::all_of(runners_.begin(), runners_.end(), as_known));
+  }
+
+  /// Whether a finalist can be measured, if there is time, and is right.
+  bool is_ready(Runner& runner) {
+    if (runner.samples_us.empty() && !out_of_time() && !start(runner)) return false;
+    if (runner.result.verified) return true;
+    if (auto wrong = subject_.verify(runner.result.compiled)) {
+      reject(runner.result, "wrong", *wrong);
+      return false;
     }
-    runners_ = std::move(right);
+    runner.result.verified = true;
+    return true;
   }
 
   device::Device& device_;
@@ -173,7 +272,9 @@ class Race {
   const Settings& settings_;
   Clock::time_point start_;
   std::mt19937_64 random_;
+  Rotation rotation_;
   std::vector<Runner> runners_;
+  std::vector<Runner> known_;  ///< from earlier races
   Outcome outcome_;
 };
 

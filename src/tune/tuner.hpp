@@ -12,6 +12,7 @@
 #include <vostok/plan.hpp>
 
 #include "device/device.hpp"
+#include "tune/samples.hpp"
 
 namespace vostok::tune {
 
@@ -30,6 +31,8 @@ struct Compiled {
   std::int64_t shared_bytes = 0;
   std::string screened = {};  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
   std::function<void(Stream)> enqueue = {};
+  std::function<void(Stream)> timed =
+      {};  ///< what is measured where that is not `enqueue`: the same launch on one copy of the operands after another
 };
 
 class Subject {
@@ -39,17 +42,39 @@ class Subject {
   virtual Compiled compile(const Candidate& candidate) = 0;
   /// Runs once on poisoned output with guard bands; why the result is wrong, or nothing.
   virtual std::optional<std::string> verify(const Compiled& compiled) = 0;
+  /// How launches are timed: on warm operands, or on copies of them behind a flush of the cache.
+  virtual Rotation rotation() { return {}; }
 };
 
 /// What became of a candidate. Every candidate gives one.
 struct Result {
   std::size_t candidate = 0;  ///< position in the list
-  std::string status = {};    ///< "measured", "screened", "compile_failed", "wrong", "faulted", "not_reached" (budget)
+  /// "measured", "screened", "compile_failed", "wrong", "faulted", "hung", "banned" (its code failed on another problem), "untested" (it may not run
+  /// here, and there is no other place) or "not_reached" (budget).
+  std::string status = {};
   std::string reason = {};
   Compiled compiled = {};
   std::optional<double> median_us = {};
   std::optional<double> spread_us = {};
   int rounds = 0;
+  bool verified = false;  ///< its output was found right
+};
+
+/// What an earlier race stored about a candidate's very code.
+struct Earlier {
+  double median_us = 0;
+  double spread_us = 0;
+  int rounds = 0;
+  bool verified = false;
+};
+
+/// Whether a compiled candidate may run in this process, and what was found out about it elsewhere.
+struct Admission {
+  std::string status = {};  ///< empty: it may; else what became of it, as in Result
+  std::string reason = {};
+  bool verified = false;                 ///< for this problem
+  std::optional<Summary> measured = {};  ///< elsewhere
+  int rounds = 0;                        ///< of that
 };
 
 struct Settings {
@@ -60,11 +85,18 @@ struct Settings {
   int finalists = 4;
   std::function<void(const std::string&)> progress = {};
   std::function<void(const Candidate&, const Result&)> publish = {};  ///< called once a candidate's result is final
+  /// What is stored about this code: such a candidate is measured again only where it is among the finalists of a race with something new.
+  std::function<std::optional<Earlier>(const Candidate&, const Compiled&)> earlier = {};
+  /// Asked before a candidate's first launch, with the seconds that it may take. Absent: everything runs here.
+  std::function<Admission(const Candidate&, const Compiled&, double)> admit = {};
+  std::function<bool()> stop = {};  ///< asked between measurements; true ends the race as the budget does
 };
 
 struct Outcome {
   std::vector<Result> results = {};        ///< in candidate order
   std::optional<std::size_t> winner = {};  ///< position of the choice; nothing if no candidate survived
+  std::optional<device::Clocks> clocks_before = {};
+  std::optional<device::Clocks> clocks_after = {};
 };
 
 /// Races the candidates on `device`. The default config is always among the finalists.

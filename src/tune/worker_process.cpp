@@ -1,0 +1,172 @@
+#include "tune/worker_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>  // NOLINT: kill
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/text.hpp"
+
+extern char** environ;
+
+namespace vostok::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* tool_name = "vostok";
+
+bool can_run(const fs::path& file) {
+  std::error_code ignored;
+  return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
+}
+
+std::optional<fs::path> in_path() {
+  std::string folders = environment("PATH").value_or("");
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    const fs::path file = fs::path(folders.substr(begin, end - begin)) / tool_name;
+    if (end > begin && can_run(file)) return file;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// Descriptors of a new process, and how it is started: with a process group of its own, and with no signal blocked or ignored.
+class Spawning {
+ public:
+  Spawning() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    for (const int signal : {SIGINT, SIGPIPE, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Spawning() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  Spawning(const Spawning&) = delete;
+  Spawning& operator=(const Spawning&) = delete;
+
+  void give(int descriptor, int as) { posix_spawn_file_actions_adddup2(&actions_, descriptor, as); }
+  /// 0, or why not.
+  int start(const fs::path& tool, pid_t& child) {
+    std::string name = tool.string();
+    std::string command = "tune-worker";
+    std::array<char*, 3> arguments = {name.data(), command.data(), nullptr};
+    return posix_spawn(&child, tool.c_str(), &actions_, &attributes_, arguments.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_ = {};
+  posix_spawnattr_t attributes_ = {};
+};
+
+/// The last line of a file, without what a terminal would not print.
+std::string last_line(int descriptor) {
+  constexpr off_t most = 4096;
+  const off_t end = lseek(descriptor, 0, SEEK_END);
+  std::string text(static_cast<std::size_t>(std::min(std::max<off_t>(end, 0), most)), '\0');
+  const ssize_t got = pread(descriptor, text.data(), text.size(), end - static_cast<off_t>(text.size()));
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  text.erase(0, text.rfind('\n') + 1);
+  return text;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_tool(const std::optional<fs::path>& given, std::string& why) {
+  if (given) {
+    if (can_run(*given)) return given;
+    why = fmt::format("Options::worker.tool = {} is no program", given->string());
+    return std::nullopt;
+  }
+  if (const auto named = environment("VOSTOK_TOOL")) {
+    if (can_run(*named)) return *named;
+    why = fmt::format("VOSTOK_TOOL = {} is no program", *named);
+    return std::nullopt;
+  }
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed && self.filename() == tool_name) return self;
+  if (auto found = in_path()) return found;
+  why = "neither Options::worker.tool nor VOSTOK_TOOL is set, and there is no vostok in PATH";
+  return std::nullopt;
+}
+
+std::unique_ptr<WorkerProcess> WorkerProcess::start(const fs::path& tool, std::string& why) {
+  std::array<int, 2> sockets = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
+    why = fmt::format("no socket pair: {}", std::strerror(errno));
+    return nullptr;
+  }
+  const int errors = memfd_create("vostok-worker", MFD_CLOEXEC);
+  Spawning spawning;
+  spawning.give(sockets[1], STDIN_FILENO);
+  spawning.give(sockets[1], STDOUT_FILENO);
+  if (errors >= 0) spawning.give(errors, STDERR_FILENO);
+  pid_t child = -1;
+  const int error = spawning.start(tool, child);
+  close(sockets[1]);
+  if (error != 0) {
+    why = fmt::format("{} does not start: {}", tool.string(), std::strerror(error));
+    close(sockets[0]);
+    if (errors >= 0) close(errors);
+    return nullptr;
+  }
+  return std::unique_ptr<WorkerProcess>(new WorkerProcess(child, sockets[0], errors));
+}
+
+WorkerProcess::~WorkerProcess() {
+  end(false);
+  close(socket_);
+  if (errors_ >= 0) close(errors_);
+}
+
+int WorkerProcess::end(bool may_end_by_itself) {
+  constexpr std::chrono::seconds to_end(2);
+  constexpr std::chrono::milliseconds between(1);
+  if (child_ < 0) return -1;
+  const pid_t child = std::exchange(child_, -1);
+  int status = 0;
+  // One that has closed its stream is about to end, and how it ends is worth knowing.
+  for (const auto start = std::chrono::steady_clock::now(); may_end_by_itself && std::chrono::steady_clock::now() - start < to_end;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return -1;
+    std::this_thread::sleep_for(between);
+  }
+  kill(child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
+}
+
+std::string WorkerProcess::last_words() {
+  const int status = end(true);
+  std::string words = "it went without a word";
+  if (status >= 0 && WIFSIGNALED(status)) words = fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  else if (status >= 0 && WIFEXITED(status)) words = fmt::format("exit status {}", WEXITSTATUS(status));
+  const std::string line = errors_ < 0 ? std::string() : last_line(errors_);
+  return line.empty() ? words : fmt::format("{}: {}", words, line);
+}
+
+}  // namespace vostok::tune

@@ -1,0 +1,44 @@
+// The process in which candidates run for the first time: `vostok tune-worker`, started by exec, spoken to over its standard input and output.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tune/worker_frame.hpp"
+
+namespace vostok::tune {
+
+/// Which tool starts workers: the one that is given, else VOSTOK_TOOL, this program where its file is named `vostok`, or `vostok` in PATH.
+/// Nothing where there is none; `why` then says what was looked for.
+std::optional<std::filesystem::path> find_tool(const std::optional<std::filesystem::path>& given, std::string& why);
+
+/// A child process that is killed with its owner. A terminal's Ctrl-C does not reach it.
+class WorkerProcess {
+ public:
+  /// Null where it cannot be started; `why` then says so. That it starts does not mean that it is a worker: the first frames tell.
+  static std::unique_ptr<WorkerProcess> start(const std::filesystem::path& tool, std::string& why);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  FrameStream& stream() { return stream_; }
+  /// Of a worker that has closed its stream: "signal 11 (Segmentation fault)" or "exit status 3", and the last line that it wrote to its
+  /// standard error. One that lives on is killed.
+  std::string last_words();
+
+ private:
+  WorkerProcess(pid_t child, int socket, int errors) : child_(child), socket_(socket), errors_(errors), stream_(socket, socket) {}
+  /// Kills and waits; the status as waitpid gives it, -1 where another part of the program took it.
+  int end(bool may_end_by_itself);
+
+  pid_t child_;
+  int socket_;
+  int errors_;  ///< a file in memory that is the worker's standard error
+  FrameStream stream_;
+};
+
+}  // namespace vostok::tune
