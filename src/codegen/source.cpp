@@ -1,7 +1,8 @@
 #include "codegen/source.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 
 #include "base/digest.hpp"
@@ -64,15 +65,17 @@ std::string without_comments(std::string_view text) {
   return stripped;
 }
 
-std::map<std::string, std::string, std::less<>> digest_every_template() {
-  std::map<std::string, std::string, std::less<>> digests;
-  for (const device::Header& header : embedded_templates()) {
-    Digest digest;
-    for (const device::Header& part : include_closure(header.name)) digest.add(part.name).add(without_comments(part.text));
-    digests.emplace(header.name, digest.hex());
-  }
-  return digests;
+std::string digest_of_closure(std::string_view header) {
+  Digest digest;
+  for (const device::Header& part : include_closure(header)) digest.add(part.name).add(without_comments(part.text));
+  return digest.hex();
 }
+
+/// Of one embedded template, made when it is first asked for: a process that plans with one kernel reads its files only.
+struct LazyDigest {
+  std::once_flag once;
+  std::string hex;
+};
 
 }  // namespace
 
@@ -84,10 +87,11 @@ std::vector<device::Header> include_closure(std::string_view header) {
 }
 
 const std::string& closure_digest(std::string_view header) {
-  static const auto digests = digest_every_template();
-  const auto position = digests.find(header);
-  if (position == digests.end()) fail(ErrorCode::internal, "cannot find template \"{}\": it is not embedded in this library", header);
-  return position->second;
+  static const auto digests = std::make_unique<LazyDigest[]>(embedded_templates().size());
+  const auto position = static_cast<std::size_t>(&find_template(header) - embedded_templates().data());
+  LazyDigest& digest = digests[position];
+  std::call_once(digest.once, [&] { digest.hex = digest_of_closure(header); });
+  return digest.hex;
 }
 
 device::Source make_source(const KernelRequest& request, std::string_view architecture) {
