@@ -17,6 +17,7 @@
 #include "ops/spmm/problem.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/race_subject.hpp"
+#include "plan/vetting.hpp"
 #include "sparse/read.hpp"
 #include "tune/compile_ahead.hpp"
 #include "tune/spmm_case.hpp"
@@ -112,7 +113,7 @@ class Ablation {
     const plan::Task task{.query = choice.query, .topology = topology, .make_case = [&] {
                             return std::make_unique<tune::SpmmCase>(session_->device(), query.problem, topology.state()->host_copy(), options_.seed);
                           }};
-    plan::RaceSubject subject(*session_, task, {variations.front().candidate});
+    plan::RaceSubject subject(*session_, task, plan::largest_workspace(query, {variations.front().candidate}));
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
     if (!timings.front().timing)

@@ -38,6 +38,9 @@ CREATE TABLE trial(
   driver TEXT NOT NULL, measured_at INTEGER NOT NULL,
   PRIMARY KEY(problem, device, family, config, code_digest)) WITHOUT ROWID;
 
+-- What is known of code, whatever it served. A file without the index is as good, and slower to ask.
+CREATE INDEX trial_by_code ON trial(code_digest);
+
 CREATE TABLE winner(
   problem INTEGER NOT NULL REFERENCES problem(id), device INTEGER NOT NULL REFERENCES device(id),
   family TEXT NOT NULL, config TEXT NOT NULL, code_digest TEXT NOT NULL,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/unix_time.hpp"
+#include "cache/code_standing.hpp"
 #include "cache/tuning_rows.hpp"
 
 namespace vostok::cache {
@@ -67,6 +68,19 @@ std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& probl
       if (layer.read([&](Connection& connection) { found = trials_of(connection, problem, device); })) add_unknown(trials, std::move(found));
     }
     return trials;
+  });
+}
+
+plan::CodeStanding TuningStore::standing(const std::string& code_digest) {
+  return guarded<plan::CodeStanding>(layers_, *reporter_, [&](Layers& layers) {
+    plan::CodeStanding all = layers.memory().tuning->standing(code_digest);
+    for (Layer& layer : layers.files()) {
+      plan::CodeStanding found;
+      if (!layer.read([&](Connection& connection) { found = standing_of(connection, code_digest); })) continue;
+      all.passed = all.passed || found.passed;
+      if (all.failure.empty()) all.failure = std::move(found.failure), all.reason = std::move(found.reason);
+    }
+    return all;
   });
 }
 

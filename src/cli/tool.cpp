@@ -49,6 +49,7 @@ int parse_and_run(int argc, const char* const* argv) {
   add_run(app, status);
   add_doctor(app, status);
   add_study(app, status);
+  add_tune_worker(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 #include "ops/conv/problem.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
+#include "plan/rebuild.hpp"
 #include "tune/conv_case.hpp"
 
 namespace vostok {
@@ -18,6 +19,7 @@ std::int64_t images(const BiasActivation& problem) { return problem.batch * prob
 template <class Problem, class QueryType, class CaseType>
 struct DenseOperation {
   using State = PlanStateOf<Problem>;
+  using Query = QueryType;
 
   static void validate(const Problem& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Problem&) { return false; }
@@ -92,6 +94,10 @@ PlanStatePointer make_plan(const Planner& planner, const BiasActivation& problem
 PlanStatePointer make_plan(const Planner& planner, const Im2col& problem, const PlanOptions& options) {
   return plan_dense(planner, problem, options);
 }
+
+template Task rebuild<DepthwiseConvolution>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
+template Task rebuild<BiasActivation>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
+template Task rebuild<Im2col>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 
 }  // namespace plan
 

@@ -31,6 +31,18 @@ class MemoryTuning final : public TuningStore {
     return found;
   }
 
+  CodeStanding standing(const std::string& code_digest) override {
+    const std::lock_guard lock(mutex_);
+    CodeStanding standing;
+    for (const Measurement& measurement : measurements_) {
+      const TrialRecord& trial = measurement.trial;
+      if (trial.code_digest != code_digest) continue;
+      if (is_failure(trial.status)) return {.passed = standing.passed, .failure = trial.status, .reason = trial.reason};
+      standing.passed = standing.passed || (trial.status == "measured" && trial.reason.empty());
+    }
+    return standing;
+  }
+
   void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) override {
     const std::lock_guard lock(mutex_);
     for (const TrialRecord& trial : trials) add_one(problem, device, trial);

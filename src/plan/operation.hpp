@@ -38,7 +38,7 @@ inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment
 ///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
 ///   static std::array<Operand, N> operands(const PlanStateOf<Problem>&, const Arguments&);
 /// and, where values may be packed once,
-///   static std::optional<TaskPacking> packing(const Problem&, const Topology&, const std::shared_ptr<const ops::Query>&);  nothing where they are
+///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);  nothing where they are
 ///   not static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed static void
 ///   take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings static PackedValues pack(const
 ///   PlanStateOf<Problem>&, Stream, const void* values);
@@ -114,7 +114,7 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
       return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, options.seed);
     };
     tasks.push_back({.query = query, .topology = topology, .make_case = make_case});
-    if constexpr (packs_values<Problem>) tasks.back().packing = Op::packing(problem, topology, query);
+    if constexpr (packs_values<Problem>) tasks.back().packing = Op::packing(problem, query);
   }
   for (Choice& choice : planner.choose_all(std::move(tasks), options)) add_choice(*state, std::move(choice));
   if constexpr (packs_values<Problem>) Op::finish(*state);

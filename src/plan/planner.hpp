@@ -17,8 +17,8 @@ namespace vostok::plan {
 struct TaskPacking {
   /// The query for configs that read this format only.
   std::function<std::shared_ptr<const ops::Query>(const std::string& format)> restricted;
-  /// Values that are laid out as the query says, in a format.
-  std::function<PackedValues(const std::string& format, const void* values)> pack;
+  /// Values that are laid out as the query says, in a format, for the task's topology or one of the same structure.
+  std::function<PackedValues(const Topology& topology, const std::string& format, const void* values)> pack;
 };
 
 /// One query to plan, and what of its operation the planner needs for that.

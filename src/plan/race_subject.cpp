@@ -1,6 +1,8 @@
 #include "plan/race_subject.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "base/text.hpp"
@@ -9,47 +11,85 @@ namespace vostok::plan {
 
 namespace {
 
-std::int64_t largest_workspace(const ops::Query& query, const std::vector<tune::Candidate>& candidates) {
-  std::int64_t bytes = 0;
-  for (const tune::Candidate& candidate : candidates)
-    bytes = std::max(bytes, ops::find_family(query.operation, candidate.family)->workspace_bytes(query, candidate.config));
-  return bytes;
+constexpr int poison_byte = 0xff;
+
+std::int64_t moved_bytes(const tune::Case& operands, const Topology& topology) {
+  std::int64_t bytes = topology ? topology.state()->device_bytes() : 0;
+  for (const tune::CaseOperand& operand : operands.operands()) bytes += operand.bytes;
+  return std::max<std::int64_t>(bytes, 1);
 }
 
 }  // namespace
 
-RaceSubject::RaceSubject(Session& session, const Task& task, const std::vector<tune::Candidate>& candidates)
-    : session_(session), task_(task), case_(task.make_case()), workspace_(session.device(), largest_workspace(*task.query, candidates)) {
+RaceSubject::RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes)
+    : session_(session), task_(task), case_(task.make_case()), workspace_(session.device(), workspace_bytes) {
   case_->set_workspace(workspace_.data());
+  lanes_.push_back({.topology = task.topology});
+  if (task.query->policy != Policy::cold) return;
+  flush_ = tune::record_flush(session.device());
+  add_lanes();
+}
+
+void RaceSubject::add_lanes() {
+  constexpr std::int64_t most = 50;  // launches of one timed sequence
+  constexpr std::int64_t on_the_emulator = 2;
+  const DeviceInfo& device = session_.device().info();
+  const std::int64_t affordable = device.gpu ? tune::cold_bytes(device) / moved_bytes(*case_, task_.topology) : on_the_emulator;
+  const std::int64_t count = std::clamp<std::int64_t>(affordable, 1, most);
+  const sparse::Csr csr = task_.topology ? task_.topology.state()->host_copy() : sparse::Csr{};
+  try {
+    while (std::ssize(lanes_) < count) {
+      Lane lane;
+      if (task_.topology) lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr.view(), nullptr));
+      lane.operands.emplace(session_.device(), *case_);
+      lanes_.push_back(std::move(lane));
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+  }
+}
+
+std::function<void(Stream)> RaceSubject::enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
+                                                    const std::vector<std::shared_ptr<const ReadyKernel>>& kernels) {
+  const ops::Query& query = *task_.query;
+  ops::TopologyPointers pointers;
+  if (lane.topology) pointers = lane.topology.state()->pointers(family.needs(query, config));
+  auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, config, pointers));
+  for (std::size_t i = 0; i < kernels.size(); ++i) (*launches)[i].set_kernel(kernels[i]->kernel);
+  const PackedValues packed = task_.packing ? packed_values(lane, family.packed_format(query, config)) : PackedValues();
+  const auto words = (case_->argument_bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+  const tune::OperandCopy* const moved = lane.operands ? &*lane.operands : nullptr;
+  return [this, launches, packed, moved, call = std::vector<std::max_align_t>(words)](Stream stream) mutable {
+    if (packed) case_->set_packed(packed);
+    std::memcpy(call.data(), case_->launch_arguments(), case_->argument_bytes());
+    if (moved != nullptr) moved->redirect(reinterpret_cast<std::byte*>(call.data()));
+    for (const ops::Launch& launch : *launches) launch.enqueue(session_.device(), stream, call.data());
+  };
 }
 
 tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   const ops::Query& query = *task_.query;
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
-  ops::TopologyPointers pointers;
-  if (task_.topology) pointers = task_.topology.state()->pointers(family.needs(query, candidate.config));
-  auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, candidate.config, pointers));
-  const auto kernels = ready_kernels(session_.kernels(), *launches);
-  tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.is_default ? std::string() : screen(kernels, *launches)};
+  const std::vector<ops::Launch> launches = family.launches(query, candidate.config, {});
+  const auto kernels = ready_kernels(session_.kernels(), launches);
+  tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.is_default ? std::string() : screen(kernels, launches)};
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    (*launches)[i].set_kernel(kernels[i]->kernel);
     compiled.registers = std::max(compiled.registers, kernels[i]->registers);
     compiled.spill_bytes += kernels[i]->spill_bytes;
-    compiled.shared_bytes = std::max(compiled.shared_bytes, (*launches)[i].shared_bytes());
+    compiled.shared_bytes = std::max(compiled.shared_bytes, launches[i].shared_bytes());
   }
-  const PackedValues packed = task_.packing ? packed_values(family.packed_format(query, candidate.config)) : PackedValues();
-  compiled.enqueue = [this, launches, packed](Stream stream) {
-    if (packed) case_->set_packed(packed);
-    const void* const arguments = case_->launch_arguments();
-    for (const ops::Launch& launch : *launches) launch.enqueue(session_.device(), stream, arguments);
-  };
+  if (!compiled.screened.empty()) return compiled;
+  std::vector<std::function<void(Stream)>> calls;
+  for (Lane& lane : lanes_) calls.push_back(enqueue_on(lane, family, candidate.config, kernels));
+  compiled.enqueue = calls.front();
+  if (flush_) compiled.timed = tune::in_turn(std::move(calls));
   return compiled;
 }
 
-PackedValues RaceSubject::packed_values(const std::string& format) {
+PackedValues RaceSubject::packed_values(Lane& lane, const std::string& format) {
   const std::lock_guard lock(mutex_);
-  PackedValues& packed = packed_[format];
-  if (!packed) packed = task_.packing->pack(format, case_->values());
+  PackedValues& packed = lane.packed[format];
+  if (!packed) packed = task_.packing->pack(lane.topology, format, case_->values());
   return packed;
 }
 
@@ -64,6 +104,10 @@ std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKer
 }
 
 std::optional<std::string> RaceSubject::verify(const tune::Compiled& compiled) {
+  device::Device& device = session_.device();
+  const Stream stream = device.own_stream();
+  // What a candidate reads of its workspace it must have written.
+  if (workspace_) device.fill(stream, workspace_.data(), poison_byte, workspace_.bytes());
   const tune::Check check = case_->verify(compiled.enqueue);
   if (check.wrong.empty()) return std::nullopt;
   return check.wrong;

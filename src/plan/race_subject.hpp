@@ -4,33 +4,47 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/planner.hpp"
 #include "tune/case.hpp"
+#include "tune/rotation.hpp"
 #include "tune/tuner.hpp"
 
 namespace vostok::plan {
 
 class RaceSubject : public tune::Subject {
  public:
-  /// Makes the operands, and a workspace that serves every candidate. Errors: out_of_memory.
-  RaceSubject(Session& session, const Task& task, const std::vector<tune::Candidate>& candidates);
+  /// Makes the operands, and a workspace that every candidate shares. Where the query's policy is cold: as many copies of the operands as are
+  /// taken in turn, or as many as there is memory for. Errors: out_of_memory.
+  RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
+  tune::Rotation rotation() override { return {.copies = static_cast<int>(lanes_.size()), .flush = flush_}; }
 
  private:
-  /// The case's values in a format: packed once, kept until the race ends.
-  PackedValues packed_values(const std::string& format);
+  /// One set of operands; the first is the case's own.
+  struct Lane {
+    Topology topology = {};
+    std::optional<tune::OperandCopy> operands = {};
+    std::map<std::string, PackedValues> packed = {};  ///< the case's values by format: packed once, kept until the race ends
+  };
+
+  void add_lanes();
+  PackedValues packed_values(Lane& lane, const std::string& format);
+  std::function<void(Stream)> enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
+                                         const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
   std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const;
 
   Session& session_;
   const Task& task_;
   std::unique_ptr<tune::Case> case_;
   device::Buffer workspace_;
-  std::mutex mutex_;  ///< guards packed_: candidates are compiled ahead on several threads
-  std::map<std::string, PackedValues> packed_;
+  std::mutex mutex_;  ///< guards what is packed: candidates are compiled ahead on several threads
+  std::vector<Lane> lanes_;
+  std::shared_ptr<device::TimedSequence> flush_;  ///< absent where the policy is warm
 };
 
 }  // namespace vostok::plan

@@ -2,6 +2,7 @@
 #include "ops/sddmm/problem.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
+#include "plan/rebuild.hpp"
 #include "tune/sddmm_case.hpp"
 
 namespace vostok {
@@ -12,6 +13,7 @@ template <>
 struct Operation<Sddmm> {
   static constexpr const char* object = "SDDMM";
   using State = PlanStateOf<Sddmm>;
+  using Query = ops::SddmmQuery;
 
   static void validate(const Sddmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Sddmm&) { return false; }
@@ -46,6 +48,8 @@ PlanStatePointer make_plan(const Planner& planner, const Sddmm& problem, const T
 PlanStatePointer rebind_plan(const PlanState& old, const Sddmm& problem, const Topology& topology) {
   return rebind_operation(old, problem, topology);
 }
+
+template Task rebuild<Sddmm>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 
 }  // namespace plan
 

@@ -16,6 +16,7 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       stores_(std::move(stores)),
       logger_(std::move(logger)),
       counters_(std::move(counters)),
+      options_(options),
       compile_(options.compile),
       cache_only_(options.cache_only),
       compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),

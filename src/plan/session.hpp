@@ -37,6 +37,7 @@ class Session {
   AtomicCounters& counters() const { return *counters_; }
   Kernels& kernels() const { return *kernels_; }
   ops::StepKernels& step_kernels() const { return *step_kernels_; }
+  const Options& options() const { return options_; }
   CompilePolicy compile() const { return compile_; }
   bool cache_only() const { return cache_only_; }
   int compile_threads() const { return compile_threads_; }
@@ -54,6 +55,7 @@ class Session {
   Stores stores_;
   std::shared_ptr<Logger> logger_;
   std::shared_ptr<AtomicCounters> counters_;
+  Options options_;
   CompilePolicy compile_;
   bool cache_only_;
   int compile_threads_;

@@ -2,6 +2,7 @@
 #include "ops/softmax/problem.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
+#include "plan/rebuild.hpp"
 #include "tune/softmax_case.hpp"
 
 namespace vostok {
@@ -19,6 +20,7 @@ template <>
 struct Operation<Softmax> {
   static constexpr const char* object = "softmax";
   using State = PlanStateOf<Softmax>;
+  using Query = ops::SoftmaxQuery;
 
   static void validate(const Softmax& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Softmax&) { return false; }
@@ -49,6 +51,7 @@ template <>
 struct Operation<SoftmaxBackward> {
   static constexpr const char* object = "the softmax's gradient";
   using State = PlanStateOf<SoftmaxBackward>;
+  using Query = ops::SoftmaxBackwardQuery;
 
   static void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const SoftmaxBackward&) { return false; }
@@ -89,6 +92,9 @@ PlanStatePointer rebind_plan(const PlanState& old, const Softmax& problem, const
 PlanStatePointer rebind_plan(const PlanState& old, const SoftmaxBackward& problem, const Topology& topology) {
   return rebind_operation(old, problem, topology);
 }
+
+template Task rebuild<Softmax>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
+template Task rebuild<SoftmaxBackward>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 
 }  // namespace plan
 

@@ -2,6 +2,7 @@
 #include "ops/spmm/problem.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
+#include "plan/rebuild.hpp"
 #include "tune/spmm_case.hpp"
 
 namespace vostok {
@@ -12,6 +13,7 @@ template <>
 struct Operation<Spmm> {
   static constexpr const char* object = "SpMM";
   using State = PlanStateOf<Spmm>;
+  using Query = ops::SpmmQuery;
 
   static void validate(const Spmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Spmm& problem) { return problem.sparse_transposed; }
@@ -55,7 +57,7 @@ struct Operation<Spmm> {
              {"device_scale", arguments.device_scale, epilogue.scale == Scale::device, size_of(Dtype::f32)}}};
   }
 
-  static std::optional<TaskPacking> packing(const Spmm& problem, const Topology& topology, const std::shared_ptr<const ops::Query>& query) {
+  static std::optional<TaskPacking> packing(const Spmm& problem, const std::shared_ptr<const ops::Query>& query) {
     if (problem.value_lifetime != ValueLifetime::persistent) return std::nullopt;
     const auto& spmm = static_cast<const ops::SpmmQuery&>(*query);
     const auto restricted = [query](const std::string& format) {
@@ -66,9 +68,8 @@ struct Operation<Spmm> {
       narrower->identity += key;
       return narrower;
     };
-    const auto pack = [query, &spmm, topology](const std::string& format, const void* values) {
-      return plan::pack(topology, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()},
-                        nullptr);
+    const auto pack = [query, &spmm](const Topology& of, const std::string& format, const void* values) {
+      return plan::pack(of, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()}, nullptr);
     };
     return TaskPacking{.restricted = restricted, .pack = pack};
   }
@@ -128,6 +129,8 @@ PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const To
 }
 
 PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology) { return rebind_operation(old, problem, topology); }
+
+template Task rebuild<Spmm>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 
 }  // namespace plan
 

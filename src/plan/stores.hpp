@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <vostok/plan.hpp>
@@ -55,8 +56,8 @@ struct TrialRecord {
   FieldMap config = {};
   std::string code_digest = {};
   bool is_default = false;
-  std::string status = {};  ///< "measured", "rejected" (rule), "screened", "compile_failed", "wrong", "faulted"
-  std::string reason = {};  ///< for every status but "measured"
+  std::string status = {};  ///< as tune::Result has it: "measured", "screened", "compile_failed", "wrong", "faulted", "hung", "banned", "untested"
+  std::string reason = {};  ///< why not "measured"; of that status `not_verified`, or nothing
   std::optional<double> median_us = {};
   std::optional<double> spread_us = {};
   int rounds = 0;
@@ -64,6 +65,19 @@ struct TrialRecord {
   std::int64_t spill_bytes = 0;
   std::int64_t shared_bytes = 0;
   std::int64_t measured_at = 0;  ///< Unix seconds
+};
+
+/// The reason of a trial that was measured where everything may run (FirstRun::this_process), and not looked at.
+inline constexpr const char* not_verified = "not verified";
+
+/// Whether a trial's status says that its code must not run again.
+inline bool is_failure(std::string_view status) { return status == "wrong" || status == "faulted" || status == "hung"; }
+
+/// What is stored about machine code, whatever the problem and the device. A failure outweighs passes.
+struct CodeStanding {
+  bool passed = false;       ///< measured, and verified
+  std::string failure = {};  ///< the status of a trial that failed; empty: none did
+  std::string reason = {};   ///< of that trial
 };
 
 /// A stored choice.
@@ -96,6 +110,8 @@ class TuningStore {
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Every trial stored for exactly this problem and device.
   virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
+  /// What all layers together know of this machine code.
+  virtual CodeStanding standing(const std::string& code_digest) = 0;
   /// Adds or replaces trials (same family, config and code digest); published together, at once.
   virtual void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) = 0;
   void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) { add_trials(problem, device, {&trial, 1}); }

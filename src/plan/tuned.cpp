@@ -2,39 +2,33 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "base/unix_time.hpp"
 #include "base/version.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "plan/planner.hpp"
 #include "plan/race_subject.hpp"
 #include "plan/trial_writer.hpp"
+#include "plan/vetting.hpp"
 
 namespace vostok::plan {
 
 namespace {
-
-TrialRecord to_record(const tune::Candidate& candidate, const tune::Result& result) {
-  return {.family = candidate.family,
-          .config = candidate.config,
-          .code_digest = result.compiled.code_digest,
-          .is_default = candidate.is_default,
-          .status = result.status,
-          .reason = result.reason,
-          .median_us = result.median_us,
-          .spread_us = result.spread_us,
-          .rounds = result.rounds,
-          .registers = result.compiled.registers,
-          .spill_bytes = result.compiled.spill_bytes,
-          .shared_bytes = result.compiled.shared_bytes,
-          .measured_at = unix_seconds()};
-}
 
 std::optional<double> default_median(const std::vector<tune::Candidate>& candidates, const tune::Outcome& outcome) {
   std::optional<double> best;
   for (const tune::Result& result : outcome.results)
     if (candidates[result.candidate].is_default && result.median_us && (!best || *result.median_us < *best)) best = result.median_us;
   return best;
+}
+
+std::string at_clocks(const tune::Outcome& outcome) {
+  if (!outcome.clocks_before || !outcome.clocks_after) return {};
+  return fmt::format(", at {} to {} MHz", outcome.clocks_before->sm_mhz, outcome.clocks_after->sm_mhz);
+}
+
+std::string without_worker(const Vetting& vetting) {
+  if (vetting.no_worker().empty()) return {};
+  return fmt::format("; code that never passed verification was not tried, for there is no worker: {}", vetting.no_worker());
 }
 
 }  // namespace
@@ -47,23 +41,29 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   const std::vector<tune::Candidate> candidates =
       options.effort == Effort::quick ? short_list(query, most_workspace) : all_candidates(query, most_workspace);
 
+  const std::int64_t workspace_bytes = largest_workspace(query, candidates);
   std::unique_ptr<RaceSubject> racing;
   try {
-    racing = std::make_unique<RaceSubject>(*session_, task, candidates);
+    racing = std::make_unique<RaceSubject>(*session_, task, workspace_bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
     return heuristic(query, fmt::format("not tuned: {}", error.what()));
   }
+  Vetting vetting(*session_, task, workspace_bytes, options.seed);
   auto writer = std::make_unique<TrialWriter>(session_->tuning(), key, device_key);
   const tune::Settings settings{
       .budget_seconds = options.budget_seconds,
       .seed = options.seed,
       .compile_threads = session_->compile_threads(),
       .progress = options.progress,
-      .publish = [&](const tune::Candidate& candidate, const tune::Result& result) { writer->add(to_record(candidate, result)); }};
+      .publish = [&](const tune::Candidate& candidate, const tune::Result& result) { writer->add(to_record(candidate, result)); },
+      .earlier = [&](const tune::Candidate& candidate, const tune::Compiled& compiled) { return vetting.earlier(candidate, compiled); },
+      .admit = [&](const tune::Candidate& candidate, const tune::Compiled& compiled,
+                   double seconds) { return vetting.admit(candidate, compiled, seconds); },
+      .stop = options.stop};
   const tune::Outcome outcome = tune::race(session_->device(), *racing, candidates, settings);
   writer.reset();
-  if (!outcome.winner) return heuristic(query, "not tuned: no candidate could be measured");
+  if (!outcome.winner) return heuristic(query, fmt::format("not tuned: no candidate could be measured{}", without_worker(vetting)));
 
   const tune::Candidate& candidate = candidates[*outcome.winner];
   const tune::Result& result = outcome.results[*outcome.winner];
@@ -81,7 +81,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   Decision decision{.family = ops::find_family(query.operation, candidate.family),
                     .config = candidate.config,
                     .provenance = Provenance::tuned_here,
-                    .note = fmt::format("best of {} candidates", candidates.size()),
+                    .note = fmt::format("best of {} candidates{}{}", candidates.size(), at_clocks(outcome), without_worker(vetting)),
                     .median_us = median_us};
   if (standard_us) decision.speedup_over_default = *standard_us / median_us;
   return with_kernels(query, std::move(decision));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <random>
 
@@ -61,7 +62,7 @@ class Race {
     rounds(race_rounds, "race", 2);
     confirm();
     for (Runner& runner : runners_) finish(runner);
-    outcome_.winner = choose(outcome_.results);
+    outcome_.winner = choose(verified_results());
     outcome_.clocks_after = device_.clocks();
     return std::move(outcome_);
   }
@@ -72,6 +73,14 @@ class Race {
   bool out_of_time() const { return seconds_left() < 0 || (settings_.stop && settings_.stop()); }
   bool is_default(std::size_t candidate) const { return candidates_[candidate].is_default; }
   bool is_default(const Runner& runner) const { return is_default(runner.result.candidate); }
+
+  /// What was only raced, where everything may run here, is no choice.
+  std::vector<Result> verified_results() const {
+    std::vector<Result> verified;
+    std::copy_if(outcome_.results.begin(), outcome_.results.end(), std::back_inserter(verified),
+                 [](const Result& result) { return result.verified; });
+    return verified;
+  }
 
   double best_median() const {
     double best = INFINITY;
@@ -84,7 +93,9 @@ class Race {
     if (!settings_.progress) return;
     const double best = best_median();
     const std::string found = std::isfinite(best) ? fmt::format("best so far {:.2f} us, ", best) : "";
-    settings_.progress(fmt::format("{} {}/{}, {}at most {:.0f} s left", phase, done, of, found, std::max(0.0, seconds_left())));
+    const bool limited = std::isfinite(settings_.budget_seconds);
+    const std::string left = limited ? fmt::format("at most {:.0f} s left", std::max(0.0, seconds_left())) : "no limit of time";
+    settings_.progress(fmt::format("{} {}/{}, {}{}", phase, done, of, found, left));
   }
 
   void keep_result(Result result) {

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "error_code.hpp"
@@ -19,6 +21,7 @@ class ScriptedTuning : public plan::TuningStore {
   std::vector<plan::WinnerMatch> matches;
   std::vector<plan::TrialRecord> added;
   std::vector<plan::WinnerRecord> winners;
+  std::map<std::string, plan::CodeStanding> standings;
   int finds = 0;
   int additions = 0;
 
@@ -27,6 +30,10 @@ class ScriptedTuning : public plan::TuningStore {
     return matches;
   }
   std::vector<plan::TrialRecord> trials(const plan::ProblemKey&, const plan::DeviceKey&) override { return added; }
+  plan::CodeStanding standing(const std::string& code_digest) override {
+    const auto position = standings.find(code_digest);
+    return position == standings.end() ? plan::CodeStanding{} : position->second;
+  }
   void add_trials(const plan::ProblemKey&, const plan::DeviceKey&, std::span<const plan::TrialRecord> trials) override {
     ++additions;
     added.insert(added.end(), trials.begin(), trials.end());

@@ -1,0 +1,30 @@
+// From the text of a task to the task (plan/task_text.hpp), for one operation. Its Operation names the type of its queries: `Query`.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "ops/problem_text.hpp"
+#include "ops/resolved_query.hpp"
+#include "plan/operation.hpp"
+#include "plan/task_text.hpp"
+
+namespace vostok::plan {
+
+template <class Problem>
+Task rebuild(const Planner& planner, std::string_view operation, const TaskText& text, const Topology& topology, std::uint64_t seed) {
+  using Op = Operation<Problem>;
+  device::Device& device = planner.session()->device();
+  Problem problem{};
+  for (const auto& [field, value] : text.problem) ops::set_field(problem, field + "=" + value);
+  const TopologyStatistics statistics = topology ? topology.state()->statistics(Op::transposed(problem)) : TopologyStatistics{};
+  const auto query = ops::resolved_query<typename Op::Query>(operation, std::move(problem), statistics, text.n, &device);
+  query->policy = text.policy;
+  Task task{.query = query, .topology = topology, .make_case = [&device, query, topology, seed] {
+              return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, seed);
+            }};
+  if constexpr (packs_values<Problem>) task.packing = Op::packing(query->problem, query);
+  return task;
+}
+
+}  // namespace vostok::plan

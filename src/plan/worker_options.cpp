@@ -1,0 +1,82 @@
+#include "plan/worker_options.hpp"
+
+#include <charconv>
+#include <string>
+
+#include "base/text.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+/// One list of the options' fields for both directions: visit(name, value).
+template <class O, class Visit>
+void visit_options(O& options, Visit&& visit) {
+  visit("cache.enabled", options.cache.enabled);
+  visit("cache.folder", options.cache.folder);
+  visit("cache.read_only", options.cache.read_only);
+  visit("cache.allow_network_folder", options.cache.allow_network_folder);
+  visit("cache.shipped", options.cache.shipped);
+  visit("cache.max_code_bytes", options.cache.max_code_bytes);
+  visit("cache.lock_timeout_ms", options.cache.lock_timeout_ms);
+  visit("max_workspace_bytes", options.max_workspace_bytes);
+  visit("nvrtc", options.nvrtc);
+}
+
+using Path = std::filesystem::path;
+
+struct Writer {
+  FieldMap& fields;
+  void operator()(const char* name, bool value) const { fields[name] = value ? "1" : "0"; }
+  void operator()(const char* name, std::int64_t value) const { fields[name] = std::to_string(value); }
+  void operator()(const char* name, int value) const { fields[name] = std::to_string(value); }
+  void operator()(const char* name, const std::optional<Path>& value) const {
+    if (value) fields[name] = value->string();
+  }
+  void operator()(const char* name, const std::vector<Path>& values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) fields[fmt::format("{}.{}", name, i)] = values[i].string();
+  }
+};
+
+struct Reader {
+  const FieldMap& fields;
+
+  template <class Number>
+  void operator()(const char* name, Number& value) const {
+    const auto position = fields.find(name);
+    if (position == fields.end()) return;
+    std::int64_t number = 0;
+    const std::string& text = position->second;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    value = static_cast<Number>(number);
+  }
+  void operator()(const char* name, std::optional<Path>& value) const {
+    if (const auto position = fields.find(name); position != fields.end()) value = position->second;
+  }
+  void operator()(const char* name, std::vector<Path>& values) const {
+    for (;;) {
+      const auto position = fields.find(fmt::format("{}.{}", name, values.size()));
+      if (position == fields.end()) return;
+      values.emplace_back(position->second);
+    }
+  }
+};
+
+}  // namespace
+
+FieldMap to_fields(const Options& options, const DeviceInfo& device) {
+  FieldMap fields;
+  visit_options(options, Writer{fields});
+  fields["device"] = device.gpu ? options.device : "emulator";
+  return fields;
+}
+
+Options options_from(const FieldMap& fields) {
+  Options options;
+  visit_options(options, Reader{fields});
+  if (const auto device = fields.find("device"); device != fields.end()) options.device = device->second;
+  options.worker.first_run = FirstRun::this_process;
+  return options;
+}
+
+}  // namespace vostok::plan

@@ -1,0 +1,165 @@
+// Code that hangs, faults, corrupts or is wrong meets the worker process first: planted into the cache in place of good kernels.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/temporary_folder.hpp"
+#include "codegen/source.hpp"
+#include "context_state.hpp"
+#include "ops/conv/problem.hpp"
+#include "plan/candidates.hpp"
+#include "plan/features.hpp"
+#include "unit/cli/tool_process.hpp"
+
+using namespace vostok;
+using cli::testing::contains;
+
+namespace {
+
+/// A text of the kernel's template, and what takes its place. The loop costs no processor time.
+struct Bug {
+  const char* name;
+  const char* text;
+  const char* planted;
+};
+
+constexpr const char* start = "  const auto elements = static_cast<unsigned long long>(args.elements);\n";
+constexpr const char* add_bias = "+ bias.value()";
+
+const std::vector<Bug> bugs = {
+    {"an infinite loop", start, "const auto elements = static_cast<unsigned long long>(args.elements);\n for (;;) ::sleep(1000);\n"},
+    {"a store out of bounds", start,
+     "const auto elements = static_cast<unsigned long long>(args.elements);\n static_cast<volatile char*>(args.output)[args.elements * 4 + 4500] = "
+     "1;\n"},
+    {"a store into what lies behind the output", start,
+     "const auto elements = static_cast<unsigned long long>(args.elements);\n static_cast<volatile char*>(args.output)[args.elements * 4 + 64] = "
+     "1;\n"},
+    {"a wrong result", add_bias, "+ 2 * bias.value() + 1"},
+};
+
+BiasActivation problem_of(std::int64_t rows) { return {.rows = rows, .columns = 48, .bias = Bias::per_column}; }
+
+struct Planting {
+  TemporaryFolder folder;
+
+  Context context(const std::string& tool) const {
+    return Context({.device = "emulator",
+                    .cache = {.folder = folder / "cache", .shipped = folder / "none"},
+                    .log = [](LogLevel, std::string_view) {},
+                    .worker = {.tool = tool, .timeout_seconds = 8}});
+  }
+
+  /// Under the key of a candidate's kernel: what the candidate's template with the bug compiles to.
+  void plant(const Context& opened, const tune::Candidate& candidate, const Bug& bug) const {
+    const plan::Session& session = *opened.state()->session;
+    const auto query = ops::make_query(problem_of(8), {}, {0, 0}, &session.device());
+    const ops::Family& family = *ops::find_family("bias_activation", candidate.family);
+    const codegen::KernelRequest request = family.launches(*query, candidate.config, {}).front().request();
+    device::Source source = codegen::make_source(request, session.device().architecture());
+    const auto header = std::find_if(source.headers.begin(), source.headers.end(), [&](const auto& h) { return h.name == request.header; });
+    REQUIRE(header != source.headers.end());
+    std::string text(header->text);
+    const std::size_t at = text.find(bug.text);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, std::string(bug.text).size(), bug.planted);
+    text = "extern \"C\" unsigned sleep(unsigned);\n" + text;
+    header->text = text;
+    const device::CodeTarget target = session.device().code_target();
+    const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
+    session.code().put({.key = key, .family = request.family, .expression = request.expression, .architecture = target.architecture},
+                       session.device().compiler().compile(source));
+  }
+
+  static std::vector<tune::Candidate> candidates(const Context& opened) {
+    const plan::Session& session = *opened.state()->session;
+    return plan::short_list(*ops::make_query(problem_of(8), {}, {0, 0}, &session.device()), session.max_workspace_bytes());
+  }
+};
+
+/// Trials of a problem by config.
+std::map<std::string, plan::TrialRecord> trials_of(const Context& context, const BiasActivation& problem) {
+  const plan::Session& session = *context.state()->session;
+  std::map<std::string, plan::TrialRecord> trials;
+  for (const plan::TrialRecord& trial :
+       session.tuning().trials(plan::problem_key(*ops::make_query(problem, {}, {0, 0}, &session.device())), session.device_key()))
+    trials[to_text(trial.config)] = trial;
+  return trials;
+}
+
+int count_of(const std::map<std::string, plan::TrialRecord>& trials, const std::string& status) {
+  int count = 0;
+  for (const auto& [config, trial] : trials) count += trial.status == status;
+  return count;
+}
+
+const PlanOptions quick{.effort = Effort::quick, .budget_seconds = 600};
+
+}  // namespace
+
+TEST_CASE("planted bugs end the worker, not the program; they are recorded, and their code is never tried again") {
+  const Planting planting;
+  std::vector<tune::Candidate> list;
+  {
+    const Context planted = planting.context(VOSTOK_TOOL);
+    list = Planting::candidates(planted);
+    REQUIRE(list.front().is_default);
+    REQUIRE(list.size() > bugs.size() + 1);
+    for (std::size_t i = 0; i < bugs.size(); ++i) planting.plant(planted, list[i + 1], bugs[i]);
+  }
+  {
+    const Context context = planting.context(VOSTOK_TOOL);
+    const auto plan = context.plan(problem_of(8), quick);
+    CHECK(plan.provenance() == Provenance::tuned_here);
+    const auto trials = trials_of(context, problem_of(8));
+    const std::vector<std::string> expected = {"hung", "faulted", "wrong", "wrong"};
+    for (std::size_t i = 0; i < bugs.size(); ++i) {
+      CAPTURE(std::string(bugs[i].name));
+      const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config));
+      CAPTURE(trial.reason);
+      CHECK(trial.status == expected[i]);
+      CHECK_FALSE(trial.reason.empty());
+      CHECK_FALSE(trial.median_us.has_value());
+      CHECK(plan.config() != list[i + 1].config);
+    }
+    CHECK(contains(trials.at(to_text(list[2].config)).reason, "signal"));
+    CHECK(contains(trials.at(to_text(list[3].config)).reason, "outside the output"));
+    CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
+    for (const auto& [config, trial] : trials)
+      if (trial.status == "measured") CHECK(trial.reason.empty());
+  }
+  // Another problem of the same kernels, and no worker: what passed is measured here, what failed is not touched.
+  const Context alone = planting.context("/nowhere/vostok");
+  const auto plan = alone.plan(problem_of(24), quick);
+  CHECK(plan.provenance() == Provenance::tuned_here);
+  const auto trials = trials_of(alone, problem_of(24));
+  CHECK(count_of(trials, "banned") == std::ssize(bugs));
+  CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
+  CHECK(contains(plan.explain().text(), "hung before"));
+}
+
+TEST_CASE("without a worker code that never passed is not run: the heuristic serves, and explain says why") {
+  const Planting planting;
+  const Context context = planting.context("/nowhere/vostok");
+  const auto plan = context.plan(problem_of(8), quick);
+  CHECK(plan.provenance() == Provenance::heuristic);
+  const std::string text = plan.explain().text();
+  CHECK(contains(text, "/nowhere/vostok"));
+  CHECK(contains(text, "untested"));
+}
+
+TEST_CASE("a tool that is no worker is none") {
+  const Planting planting;
+  const Context context = planting.context("/bin/false");
+  const auto plan = context.plan(problem_of(8), quick);
+  CHECK(plan.provenance() == Provenance::heuristic);
+  CHECK(contains(plan.explain().text(), "exit status 1"));
+}
+
+TEST_CASE("the worker's command says what it is for, and refuses a terminal's or another's words") {
+  const cli::testing::Tool tool;
+  const auto help = tool.run({"tune-worker", "--help"});
+  CHECK(help.status == 0);
+  CHECK(contains(help.output, "VOSTOK_TOOL"));
+}
