@@ -11,7 +11,7 @@
 namespace vostok::ops::csr_product {
 
 /// What L2 hands out in a microsecond.
-inline double l2_bytes_per_us(const Machine& machine) { return 18.3e6 * machine.speed(); }
+inline double l2_bytes_per_us(const Machine& machine) { return 16.1e6 * machine.speed(); }
 
 /// Sizes as real numbers; nonzeros and m of the whole batch.
 struct Sizes {
@@ -91,7 +91,7 @@ inline double output_us(const SpmmQuery& query, const Sizes& size, const Machine
 /// Three resources of which the one that takes longest counts in full, and a share of the others: they are never used perfectly
 /// beside one another.
 inline double overlapped_us(double l1, double l2, double latency) {
-  constexpr double overlap_loss = 0.28;
+  constexpr double overlap_loss = 0.372;
   const double longest = std::max({l1, l2, latency});
   return longest + overlap_loss * (l1 + l2 + latency - longest);
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// Microseconds that a chunk takes alone: the table, the entries and the batches' rows of B, one after another, and the rows that end.
 double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
-  constexpr double start_us = 0.6;
+  constexpr double start_us = 0.927;
   constexpr double step_us = 0.111;
   constexpr double batch_us = 0.121;
   constexpr double value_us = 0.00013;
@@ -57,8 +57,8 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const double rows_together = block_rows * (1 + (config.min_blocks - 1) * 0.2);
   const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
-  constexpr double launch_us = 1.1;
-  constexpr double unproven = 2.0;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
+  constexpr double launch_us = 4.36;
+  constexpr double unproven = 1.6;  // where rows are many and even, row_tile was measured, and this family has nothing to offer
   const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
                     0.35 * csr_product::output_us(query, size, machine) + csr_product::preparation_us(query, size, config, machine);
   return defeats_rows(query) ? us : us * unproven;

@@ -1,5 +1,5 @@
 // The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other, and
-// the launches around. Constants stand for an H200 (kernel figures of the feasibility study); it ranks, nothing more.
+// the launches around. Constants stand for an H200, fitted to what 341 problems took there (bench/NOTES.md); it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -36,11 +36,11 @@ struct BlockCycles {
 BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 20;
   constexpr double unpack_instructions = 16 * 4.5 + 45;
-  constexpr double unpack_latency = 260;
+  constexpr double unpack_latency = 431;
   constexpr double barrier_latency = 110;
   constexpr double producer_latency = 200;
-  constexpr double direct_producer_latency = 480;  // measured: k blocks follow one another no faster
-  constexpr double l2_bytes_per_cycle = 36;        // of one multiprocessor, by bulk copies, however many others copy
+  constexpr double direct_producer_latency = 397;  // measured: k blocks follow one another no faster
+  constexpr double l2_bytes_per_cycle = 37.2;      // of one multiprocessor, by bulk copies, however many others copy
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
@@ -59,7 +59,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 /// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where
 /// warpgroups wait for the same stage: they unpack together, and multiply together.
 double shared_cycles(const BlockCycles& block, int blocks, bool lockstep) {
-  const double overlap_loss = lockstep ? 0.4 : 0.12;
+  const double overlap_loss = lockstep ? 0.325 : 0.126;
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -74,9 +74,9 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 }  // namespace
 
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  constexpr double launch_us = 1.6;
-  constexpr double next_launch_us = 0.9;
-  constexpr double start_cycles = 1900;  // barriers, the first copies
+  constexpr double launch_us = 1.09;
+  constexpr double next_launch_us = 0.638;
+  constexpr double start_cycles = 1180;  // barriers, the first copies
   constexpr double l2_bytes_per_us = 5.0e6;
   const Machine machine = machine_of(query);
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
@@ -98,7 +98,8 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
   const double packed_bytes =
       as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
-  const double from_memory_us = packed_bytes / machine.memory_bytes_per_us;
+  constexpr double streaming = 1.3;  // measured: strips come at three quarters of what memory hands out
+  const double from_memory_us = streaming * packed_bytes / machine.memory_bytes_per_us;
   double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
   const double dense_bytes = as_double(query.statistics.cols) * n * batch;
   if (config.prepare_dense) us += next_launch_us + dense_bytes * (size_of(query.problem.element) + 2 * terms(config)) / l2_bytes_per_us;

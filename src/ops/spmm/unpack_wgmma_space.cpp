@@ -154,18 +154,20 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
 
 std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t most = 16;
+  constexpr std::size_t few = 6;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   for (const Ranked& shape : ranked_shapes(query)) {
     if (list.size() == most) break;
     add_new(list, shape.config);
-    // The model is least sure of how far to cut k, and of how many stages are worth a strip that does not fit.
+    // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit.
     UnpackWgmmaConfig other = shape.config;
     other.k_split = other.k_split == 1 ? 2 : other.k_split / 2;
     if (list.size() < most && !forbidden(query, other)) add_new(list, other);
+    if (list.size() > few) continue;
     other = shape.config;
     other.strip_pairs = strip_rooms(query).back();
     other.stages = stages_that_fit(query, other);
-    if (list.size() < most && !forbidden(query, other)) add_new(list, other);
+    if (!forbidden(query, other)) add_new(list, other);
   }
   return list;
 }

@@ -175,9 +175,9 @@ TEST_CASE("staged_rows: the space and the short list start with the default and 
       CHECK(list.front() == family().default_config(query));
       CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
     }
-    CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 13));
+    CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 21));
   }
-  for (const TopologyStatistics& other : {TopologyStatistics{.rows = 512, .cols = 128, .nonzeros = 6000, .longest_row = 20, .mean_row = 12},
+  for (const TopologyStatistics& other : {TopologyStatistics{.rows = 64, .cols = 128, .nonzeros = 768, .longest_row = 20, .mean_row = 12},
                                           TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
     CHECK(family().short_list(query_of({.n = 256}, other)).size() == 1);
 }
