@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <vostok/context.hpp>
@@ -26,8 +27,19 @@ struct LayerState {
   std::int64_t bytes = 0;
 };
 
+/// The tuning rows of the user's own cache and of memory, for programs that hand them on, and new looks at the files.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual std::string export_rows() = 0;  ///< as cache/dump.hpp writes them
+  /// Adds such rows, in place of others but of those that `here` has measured. Errors: invalid_argument naming the line.
+  virtual void import_rows(std::string_view text, const plan::DeviceKey& here) = 0;
+  virtual void reload() = 0;
+};
+
 struct Opened {
   plan::Stores stores = {};
+  std::shared_ptr<Exchange> exchange = {};  ///< never null
   std::vector<LayerState> layers = {};
 };
 

@@ -59,13 +59,19 @@ std::int64_t bytes_in_use(Connection& connection) {
   return (connection.number("PRAGMA page_count") - connection.number("PRAGMA freelist_count")) * connection.number("PRAGMA page_size");
 }
 
+/// Removes the longest unused rows but `keep`, so many at a time, until the rest fits.
+void remove_unused(Connection& connection, const std::string& keep, std::int64_t bytes, int at_a_time) {
+  while (bytes_in_use(connection) > bytes) {
+    connection.run("DELETE FROM code WHERE key IN (SELECT key FROM code WHERE key <> ? ORDER BY last_use, key LIMIT ?)", keep, at_a_time);
+    if (connection.changed_rows() == 0) break;
+  }
+  connection.run("PRAGMA incremental_vacuum");
+}
+
 void evict(Connection& connection, const std::string& keep, std::int64_t max_bytes) {
   if (bytes_in_use(connection) <= max_bytes) return;
   const std::int64_t enough = max_bytes - max_bytes / 8;  // room for the next ones, so that not every store evicts
-  do {
-    connection.run("DELETE FROM code WHERE key IN (SELECT key FROM code WHERE key <> ? ORDER BY last_use, key LIMIT 8)", keep);
-  } while (connection.changed_rows() > 0 && bytes_in_use(connection) > enough);
-  connection.run("PRAGMA incremental_vacuum");
+  remove_unused(connection, keep, enough, 8);
 }
 
 }  // namespace
@@ -109,7 +115,7 @@ void store_code(Connection& connection, const plan::CodeEntry& entry, const devi
   evict(connection, entry.key, max_bytes);
 }
 
-void shrink_code(Connection& connection, std::int64_t max_bytes) { evict(connection, "", max_bytes); }
+void shrink_code(Connection& connection, std::int64_t max_bytes) { remove_unused(connection, "", max_bytes, 1); }
 
 void remove_code(Connection& connection, const std::string& key) { connection.run("DELETE FROM code WHERE key = ?", key); }
 

@@ -17,7 +17,7 @@ CodeStore::CodeStore(const StoreSettings& settings)
 
 std::optional<device::Image> CodeStore::find(const std::string& key) {
   return guarded<std::optional<device::Image>>(layers_, *reporter_, [&](Layers& layers) {
-    auto image = layers.memory().code->find(key);
+    auto image = layers.memory_code().find(key);
     const bool refused = layers.refused_code().count(key) != 0;
     for (Layer& layer : layers.files())
       if (!image && (layer.is_writable() || !refused)) image = find_in(layer, key);
@@ -45,16 +45,20 @@ std::optional<device::Image> CodeStore::find_in(Layer& layer, const std::string&
 void CodeStore::put(const plan::CodeEntry& entry, const device::Image& image) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
     if (!layers.write([&](Connection& connection) { store_code(connection, entry, image, unix_seconds(), max_bytes_); }))
-      layers.memory().code->put(entry, image);
+      layers.memory_code().put(entry, image);
   });
 }
 
 void CodeStore::drop(const std::string& key) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
     layers.refused_code().insert(key);
-    layers.memory().code->drop(key);
+    layers.memory_code().drop(key);
     layers.write([&](Connection& connection) { remove_code(connection, key); });
   });
+}
+
+void CodeStore::reload() {
+  guarded<void>(layers_, *reporter_, [](Layers& layers) { layers.reopen(); });
 }
 
 std::vector<LayerState> CodeStore::states() {

@@ -16,6 +16,8 @@ class CodeStore final : public plan::CodeStore {
   void put(const plan::CodeEntry& entry, const device::Image& image) override;
   void drop(const std::string& key) override;
 
+  void reload();  ///< asks every file again, those that had failed too
+
   std::vector<LayerState> states();  ///< for doctor; opens every layer
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -170,13 +171,20 @@ class Line {
 /// Label -> row number, while a text is loaded.
 using Rows = std::map<std::string, std::int64_t>;
 
+/// What is known while a text is loaded.
+struct Loading {
+  std::map<std::string, Rows> rows = {};  ///< of devices and problems
+  std::set<std::string> keep = {};        ///< uuids
+  std::set<std::string> kept = {};        ///< labels of devices that have one of those
+};
+
 std::int64_t referred(const Line& line, const char* field, const Rows& rows) {
   const auto position = rows.find(line.text(field));
   if (position == rows.end()) line.refuse(fmt::format("no {} has the id {}", field, line.text(field)));
   return position->second;
 }
 
-void load_device(Connection& connection, const Line& line, std::map<std::string, Rows>& rows) {
+void load_device(Connection& connection, const Line& line, Loading& loading) {
   const plan::DeviceKey device{.uuid = line.text("uuid"),
                                .name = line.text("name"),
                                .architecture = line.text("architecture"),
@@ -184,10 +192,11 @@ void load_device(Connection& connection, const Line& line, std::map<std::string,
                                .memory_bytes = line.number<std::int64_t>("memory_bytes"),
                                .l2_bytes = line.number<std::int64_t>("l2_bytes"),
                                .driver = {}};
-  rows["device"][line.text("id")] = device_row(connection, device);
+  loading.rows["device"][line.text("id")] = device_row(connection, device);
+  if (loading.keep.count(device.uuid) != 0) loading.kept.insert(line.text("id"));
 }
 
-void load_problem(Connection& connection, const Line& line, std::map<std::string, Rows>& rows) {
+void load_problem(Connection& connection, const Line& line, Loading& loading) {
   const plan::ProblemKey problem{.operation = line.text("operation"),
                                  .exact = line.text("exact"),
                                  .features = {.m = line.number<std::int64_t>("m"),
@@ -198,7 +207,7 @@ void load_problem(Connection& connection, const Line& line, std::map<std::string
                                               .row_variation = line.number<double>("row_variation"),
                                               .index = line.text("index_type")},
                                  .policy = line.text("policy")};
-  rows["problem"][line.text("id")] = problem_row(connection, problem);
+  loading.rows["problem"][line.text("id")] = problem_row(connection, problem);
 }
 
 void bind_column(Statement& insert, int position, const Column& column, const Line& line, std::map<std::string, Rows>& rows) {
@@ -213,16 +222,19 @@ void bind_column(Statement& insert, int position, const Column& column, const Li
   }
 }
 
-void load_row(Connection& connection, const Table& table, const Line& line, std::map<std::string, Rows>& rows) {
+void load_row(Connection& connection, const Table& table, const Line& line, Loading& loading) {
   std::string marks;
   for (std::size_t i = 0; i < table.columns.size(); ++i) marks += i == 0 ? "?" : ", ?";
-  Statement insert = connection.query(fmt::format("INSERT OR REPLACE INTO {}({}) VALUES({})", table.name, column_list(table), marks));
+  const std::string* device = line.find("device");
+  const bool stays = device != nullptr && loading.kept.count(*device) != 0;
+  Statement insert =
+      connection.query(fmt::format("INSERT OR {} INTO {}({}) VALUES({})", stays ? "IGNORE" : "REPLACE", table.name, column_list(table), marks));
   int position = 0;
-  for (const Column& column : table.columns) bind_column(insert, ++position, column, line, rows);
+  for (const Column& column : table.columns) bind_column(insert, ++position, column, line, loading.rows);
   insert.step();
 }
 
-void load_line(Connection& connection, int number, std::string_view text, std::map<std::string, Rows>& rows) {
+void load_line(Connection& connection, int number, std::string_view text, Loading& loading) {
   const std::string_view title = text.substr(0, text.find(' '));
   const auto fields = parse_field_map(text.substr(std::min(title.size() + 1, text.size())));
   const Line line(number, fields.value_or(FieldMap{}));
@@ -230,9 +242,9 @@ void load_line(Connection& connection, int number, std::string_view text, std::m
   if (table == std::end(tables)) line.refuse(fmt::format("there is no table {}", title));
   if (!fields) line.refuse("its fields are not written as field=value");
   line.check_fields(*table);
-  if (title == "device") load_device(connection, line, rows);
-  else if (title == "problem") load_problem(connection, line, rows);
-  else load_row(connection, *table, line, rows);
+  if (title == "device") load_device(connection, line, loading);
+  else if (title == "problem") load_problem(connection, line, loading);
+  else load_row(connection, *table, line, loading);
 }
 
 }  // namespace
@@ -252,21 +264,21 @@ std::string dump(Connection& connection) {
   return text;
 }
 
-void load(std::string_view text, const std::filesystem::path& path) {
+void load(std::string_view text, const std::filesystem::path& path, const std::vector<std::string>& keep) {
   Connection connection(path, Access::read_write, lock_timeout_ms);
-  load(text, connection);
+  load(text, connection, keep);
 }
 
-void load(std::string_view text, Connection& connection) {
+void load(std::string_view text, Connection& connection, const std::vector<std::string>& keep) {
   make_schema(connection, Content::tuning);
   Transaction transaction(connection);
-  std::map<std::string, Rows> rows;
+  Loading loading{.keep = {keep.begin(), keep.end()}};
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1 && line != first_line)
       fail(ErrorCode::invalid_argument, "cannot load tuning rows: line 1 is \"{}\", not \"{}\"", line, first_line);
-    if (number > 1) load_line(connection, number, line, rows);
+    if (number > 1) load_line(connection, number, line, loading);
   }
   transaction.commit();
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/database.hpp"
 
@@ -20,8 +21,9 @@ std::string dump(const std::filesystem::path& path);
 std::string dump(Connection& connection);
 
 /// Adds the rows of such a text to the tuning.db at `path`, which is made where it is not there; rows of the same key
-/// are replaced. All or nothing. Errors: invalid_argument naming the line, io_failure.
-void load(std::string_view text, const std::filesystem::path& path);
-void load(std::string_view text, Connection& connection);
+/// are replaced, but those of devices whose uuid is in `keep`: what was measured here stays. All or nothing.
+/// Errors: invalid_argument naming the line, io_failure.
+void load(std::string_view text, const std::filesystem::path& path, const std::vector<std::string>& keep = {});
+void load(std::string_view text, Connection& connection, const std::vector<std::string>& keep = {});
 
 }  // namespace vostok::cache

@@ -52,8 +52,16 @@ const char* name(LayerKind kind) {
 }
 
 Layer::Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const Probe> probe)
-    : file_(std::move(file)), reporter_(std::move(reporter)), probe_(std::move(probe)), writable_(file_.writable) {
-  if (file_.kind == LayerKind::user && !writable_) state_ = "in use, read-only";
+    : file_(std::move(file)), reporter_(std::move(reporter)), probe_(std::move(probe)) {
+  reopen();
+}
+
+void Layer::reopen() {
+  connection_.reset();
+  readable_ = true;
+  has_warned_ = false;
+  writable_ = file_.writable;
+  state_ = file_.kind == LayerKind::user && !writable_ ? "in use, read-only" : "in use";
 }
 
 std::int64_t Layer::bytes() const {
@@ -140,7 +148,9 @@ void Layer::give_up(Use use, const std::string& reason) {
     connection_.reset();
   }
   state_ = readable_ ? "no longer written: " + reason : reason;
-  reporter_->degraded(fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
+  // Once: what follows from it - a journal that cannot be played back, say - is no news to the user.
+  if (!has_warned_) reporter_->degraded(fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
+  has_warned_ = true;
 }
 
 /// Renames the malformed file, so that a new one can be made. Another process may have done so since we opened ours:

@@ -41,6 +41,9 @@ class Layer {
   /// The same in one transaction, committed on return.
   bool write(const std::function<void(Connection&)>& work);
 
+  /// As if just made: what failed is tried again, and another file under the same name is seen.
+  void reopen();
+
   const LayerFile& file() const { return file_; }
   bool is_writable() const { return writable_; }
   /// For doctor: "in use", "not there", or why it is not used.
@@ -63,6 +66,7 @@ class Layer {
   bool readable_ = true;
   bool writable_ = false;
   bool was_set_aside_ = false;
+  bool has_warned_ = false;  ///< that it is not used, or no longer written
   std::string state_ = "in use";
 };
 

@@ -13,6 +13,20 @@ bool Layers::write(const std::function<void(Connection&)>& work) {
   return false;
 }
 
+Connection& Layers::memory_rows() {
+  if (!memory_rows_) {
+    auto rows = std::make_unique<Connection>(":memory:", Access::read_write, 0);
+    make_schema(*rows, Content::tuning);
+    memory_rows_ = std::move(rows);
+  }
+  return *memory_rows_;
+}
+
+void Layers::reopen() {
+  for (Layer& layer : files_) layer.reopen();
+  refused_code_.clear();
+}
+
 std::vector<LayerState> Layers::states() {
   std::vector<LayerState> states;
   for (Layer& layer : files_) {

@@ -33,7 +33,11 @@ class Layers {
 
   std::mutex& mutex() { return mutex_; }  ///< held while anything below is used
   std::vector<Layer>& files() { return files_; }
-  const plan::Stores& memory() const { return memory_; }
+  /// What no file takes.
+  plan::CodeStore& memory_code() { return *memory_.code; }
+  Connection& memory_rows();                               ///< of tuning.db's schema; made when first asked for
+  Connection* remembered() { return memory_rows_.get(); }  ///< null: there are none
+  void reopen();                                           ///< as if just opened; memory stays
   /// Each file as doctor shows it; opens those that nobody has opened.
   std::vector<LayerState> states();
   /// Keys of code that the driver refused: what layers that cannot be written hold of them is not used again.
@@ -43,6 +47,7 @@ class Layers {
   std::mutex mutex_;
   std::vector<Layer> files_;
   plan::Stores memory_;
+  std::unique_ptr<Connection> memory_rows_;
   std::set<std::string> refused_code_;
 };
 

@@ -17,6 +17,27 @@ struct Places {
   std::vector<LayerState> without_files;  ///< layers that are not used, for doctor
 };
 
+/// A key that cannot be read is trusted by nobody: what it should have vouched for is then refused.
+std::vector<PublicKey> trusted_keys(const CacheOptions& options, const Reporter& reporter) {
+  std::vector<PublicKey> keys;
+  for (const std::string& key : options.trusted_keys) {
+    try {
+      keys.push_back(parse_public_key(key));
+    } catch (const Error& error) {
+      reporter.degraded(fmt::format("a trusted key is not used: {}", error.what()));
+      keys.emplace_back();
+    }
+  }
+  return keys;
+}
+
+/// Code that others made has to be signed where keys are given; tuning rows are checked against the rules, whoever wrote them.
+void demand_signatures(Places& places, const CacheOptions& options, const Reporter& reporter) {
+  const auto keys = trusted_keys(options, reporter);
+  for (LayerFile& file : places.files)
+    if (file.kind != LayerKind::user && file.content == Content::code) file.trusted_keys = keys;
+}
+
 void add_folder(Places& places, LayerKind kind, const std::filesystem::path& folder, bool writable, int lock_timeout_ms) {
   for (const Content content : {Content::tuning, Content::code})
     places.files.push_back(
@@ -73,24 +94,50 @@ std::shared_ptr<Store> make_store(const Places& places, Content content, const C
   return store;
 }
 
+class StoreExchange final : public Exchange {
+ public:
+  StoreExchange(std::shared_ptr<TuningStore> tuning, std::shared_ptr<CodeStore> code) : tuning_(std::move(tuning)), code_(std::move(code)) {}
+  std::string export_rows() override { return content_text(tuning_->own_rows()); }
+  void import_rows(std::string_view text, const plan::DeviceKey& here) override { tuning_->add_rows(parse_content(text), here); }
+  void reload() override {
+    tuning_->reload();
+    code_->reload();
+  }
+
+ private:
+  std::shared_ptr<TuningStore> tuning_;
+  std::shared_ptr<CodeStore> code_;
+};
+
+/// The places to look at, as far as they can be found out.
+Places find_places(const CacheOptions& options, const Reporter& reporter, const Probe& probe) {
+  Places places;
+  try {
+    add_user(places, options, reporter, probe);
+    for (const std::filesystem::path& path : options.read_only) add_read_only(places, path, options.lock_timeout_ms, reporter, probe);
+    add_shipped(places, options, probe);
+    demand_signatures(places, options, reporter);
+  } catch (const std::exception& error) {
+    reporter.degraded(error.what());
+    if (!options.trusted_keys.empty()) places.files.clear();  // some may not have been told what to demand
+  }
+  return places;
+}
+
 }  // namespace
 
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
                  std::shared_ptr<const Probe> probe) {
-  if (!options.enabled) return {plan::memory_stores(), {{.kind = "memory", .state = "in use: the cache is switched off"}}};
   const auto reporter = std::make_shared<const Reporter>(logger, std::move(count_warning));
   Places places;
-  try {
-    add_user(places, options, *reporter, *probe);
-    for (const std::filesystem::path& path : options.read_only) add_read_only(places, path, options.lock_timeout_ms, *reporter, *probe);
-    add_shipped(places, options, *probe);
-  } catch (const std::exception& error) {
-    reporter->degraded(error.what());
-  }
+  if (options.enabled) places = find_places(options, *reporter, *probe);
+  else places.without_files.push_back({.kind = "memory", .state = "in use: the cache is switched off"});
   Opened opened;
   opened.layers = std::move(places.without_files);
-  opened.stores.tuning = make_store<TuningStore>(places, Content::tuning, options, reporter, probe, opened.layers);
-  opened.stores.code = make_store<CodeStore>(places, Content::code, options, reporter, probe, opened.layers);
+  const auto tuning = make_store<TuningStore>(places, Content::tuning, options, reporter, probe, opened.layers);
+  const auto code = make_store<CodeStore>(places, Content::code, options, reporter, probe, opened.layers);
+  opened.stores = {.tuning = tuning, .code = code};
+  opened.exchange = std::make_shared<StoreExchange>(tuning, code);
   return opened;
 }
 

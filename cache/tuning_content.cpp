@@ -83,6 +83,14 @@ bool is_database(const std::filesystem::path& path) {
   return file && start == magic;
 }
 
+/// Into an empty file.
+void make_content(TuningContent content, Connection& connection) {
+  make_schema(connection, Content::tuning);
+  Transaction transaction(connection);
+  store_rows(std::move(content), connection);
+  transaction.commit();
+}
+
 }  // namespace
 
 std::string subject_name(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
@@ -107,9 +115,19 @@ TuningContent read_content(const std::filesystem::path& path) {
     const Transaction one_state(connection, Transaction::Lock::shared);
     return all_rows(connection);
   }
+  return parse_content(read_file(path));
+}
+
+TuningContent parse_content(std::string_view text) {
   Connection connection(in_memory, Access::read_write, lock_timeout_ms);
-  load(read_file(path), connection);
+  load(text, connection);
   return all_rows(connection);
+}
+
+std::string content_text(TuningContent content) {
+  Connection connection(in_memory, Access::read_write, lock_timeout_ms);
+  make_content(std::move(content), connection);
+  return dump(connection);
 }
 
 void store_rows(TuningContent content, Connection& connection) {
@@ -123,10 +141,7 @@ void store_rows(TuningContent content, Connection& connection) {
 void write_content(TuningContent content, const std::filesystem::path& path) {
   replace_file(path, [&](const std::filesystem::path& fresh) {
     Connection connection(fresh, Access::read_write, lock_timeout_ms);
-    make_schema(connection, Content::tuning);
-    Transaction transaction(connection);
-    store_rows(std::move(content), connection);
-    transaction.commit();
+    make_content(std::move(content), connection);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/database.hpp"
@@ -26,9 +27,9 @@ struct WinnerRow {
 };
 
 struct TuningContent {
-  std::vector<TrialRow> trials;
-  std::vector<WinnerRow> winners;
-  std::vector<Erratum> errata;
+  std::vector<TrialRow> trials = {};
+  std::vector<WinnerRow> winners = {};
+  std::vector<Erratum> errata = {};
 };
 
 /// What names a row: rows of equal text stand in each other's place in one tuning.db.
@@ -40,6 +41,10 @@ std::string subject_name(const plan::ProblemKey& problem, const plan::DeviceKey&
 /// Of a tuning.db, or of a text as `vostok cache dump` writes it. Rows that cannot be read (a config that is no field map, an unknown
 /// effort) are left out. Errors: io_failure (no such file, neither of the two), invalid_argument (a line of the text).
 TuningContent read_content(const std::filesystem::path& path);
+
+/// To and from the text of a dump. Errors: invalid_argument naming the line.
+std::string content_text(TuningContent content);
+TuningContent parse_content(std::string_view text);
 
 /// Makes the file anew with these rows in one fixed order, so that equal content gives equal bytes. The old file, if there is one, is
 /// replaced when the new one is complete. Errors: io_failure.

@@ -1,39 +1,84 @@
 #include "cache/tuning_store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/unix_time.hpp"
 #include "cache/code_standing.hpp"
+#include "cache/merge.hpp"
 #include "cache/tuning_rows.hpp"
 
 namespace vostok::cache {
 
 namespace {
 
-/// What memory holds was found after the files stopped taking it, so it is asked first.
-std::vector<plan::StoredWinner> from_memory(const Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
-  std::vector<plan::StoredWinner> rows;
-  for (plan::WinnerMatch& match : layers.memory().tuning->find(problem, device))
-    rows.push_back({.winner = std::move(match.winner), .device = std::move(match.device), .features = std::move(match.features), .layer = -1});
-  return rows;
+/// What each place answers. Memory is asked first: it holds what was found after the files stopped taking it.
+template <class Answer>
+struct Answered {
+  const Layer* layer = nullptr;  ///< null: memory
+  Answer answer;
+};
+
+template <class Answer>
+std::vector<Answered<Answer>> answers(Layers& layers, const std::function<Answer(Connection&)>& ask) {
+  std::vector<Answered<Answer>> all;
+  if (Connection* memory = layers.remembered()) all.push_back({nullptr, ask(*memory)});
+  for (Layer& layer : layers.files()) {
+    Answer answer;
+    if (layer.read([&](Connection& connection) { answer = ask(connection); })) all.push_back({&layer, std::move(answer)});
+  }
+  return all;
 }
 
-std::vector<plan::StoredWinner> all_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
-  auto rows = from_memory(layers, problem, device);
+/// In the first file that takes it, else in memory.
+void store(Layers& layers, const std::function<void(Connection&)>& work) {
+  if (layers.write(work)) return;
+  try {
+    Transaction transaction(layers.memory_rows());
+    work(layers.memory_rows());
+    transaction.commit();
+  } catch (const DatabaseError& error) {
+    if (error.failure() != Failure::refused) throw;  // no file took it either, and one has said so
+  }
+}
+
+/// Those of a newer file mask rows of an older one, so that every layer's count.
+void remove_masked(std::vector<plan::StoredWinner>& rows, const std::vector<Erratum>& errata, const plan::ProblemKey& problem,
+                   const plan::DeviceKey& device) {
+  std::erase_if(rows, [&](const plan::StoredWinner& row) {
+    return masked(errata, {.problem = problem,
+                           .architecture = device.architecture,
+                           .family = row.winner.family,
+                           .config = row.winner.config,
+                           .code_digest = row.winner.code_digest,
+                           .library_version = row.winner.library_version});
+  });
+}
+
+struct Rules {
+  std::vector<plan::StoredWinner> winners;
+  std::vector<Erratum> errata;
+};
+
+std::vector<plan::StoredWinner> standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
+  const auto ask = [&](Connection& connection) { return Rules{winners_near(connection, problem), all_errata(connection)}; };
+  std::vector<plan::StoredWinner> rows;
+  std::vector<Erratum> errata;
   int position = 0;
-  for (Layer& layer : layers.files()) {
-    std::vector<plan::StoredWinner> found;
-    if (layer.read([&](Connection& connection) { found = winners_near(connection, problem); })) {
-      for (plan::StoredWinner& row : found) {
-        row.layer = position;
-        row.shipped = layer.file().kind == LayerKind::shipped;
-      }
-      std::move(found.begin(), found.end(), std::back_inserter(rows));
+  for (auto& [layer, rules] : answers<Rules>(layers, ask)) {
+    for (plan::StoredWinner& row : rules.winners) {
+      row.layer = position;
+      row.shipped = layer != nullptr && layer->file().kind == LayerKind::shipped;
+      rows.push_back(std::move(row));
     }
+    std::move(rules.errata.begin(), rules.errata.end(), std::back_inserter(errata));
     ++position;
   }
+  remove_masked(rows, errata, problem, device);
   return rows;
 }
 
@@ -50,6 +95,18 @@ void add_unknown(std::vector<plan::TrialRecord>& trials, std::vector<plan::Trial
   }
 }
 
+/// Of new rows, those that take the place of none that this device measured.
+TuningContent without_measured_here(TuningContent rows, const TuningContent& known, const plan::DeviceKey& here) {
+  std::set<std::string> measured;
+  for (const TrialRow& row : known.trials)
+    if (plan::same_device(row.device, here)) measured.insert("trial " + row_name(row));
+  for (const WinnerRow& row : known.winners)
+    if (plan::same_device(row.device, here)) measured.insert("winner " + row_name(row));
+  std::erase_if(rows.trials, [&](const TrialRow& row) { return measured.count("trial " + row_name(row)) != 0; });
+  std::erase_if(rows.winners, [&](const WinnerRow& row) { return measured.count("winner " + row_name(row)) != 0; });
+  return rows;
+}
+
 }  // namespace
 
 TuningStore::TuningStore(const StoreSettings& settings)
@@ -57,26 +114,23 @@ TuningStore::TuningStore(const StoreSettings& settings)
 
 std::vector<plan::WinnerMatch> TuningStore::find(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::WinnerMatch>>(
-      layers_, *reporter_, [&](Layers& layers) { return plan::best_first(all_winners(layers, problem, device), problem, device); });
+      layers_, *reporter_, [&](Layers& layers) { return plan::best_first(standing_winners(layers, problem, device), problem, device); });
 }
 
 std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::TrialRecord>>(layers_, *reporter_, [&](Layers& layers) {
-    auto trials = layers.memory().tuning->trials(problem, device);
-    for (Layer& layer : layers.files()) {
-      std::vector<plan::TrialRecord> found;
-      if (layer.read([&](Connection& connection) { found = trials_of(connection, problem, device); })) add_unknown(trials, std::move(found));
-    }
+    std::vector<plan::TrialRecord> trials;
+    const auto ask = [&](Connection& connection) { return trials_of(connection, problem, device); };
+    for (auto& [layer, found] : answers<std::vector<plan::TrialRecord>>(layers, ask)) add_unknown(trials, std::move(found));
     return trials;
   });
 }
 
 plan::CodeStanding TuningStore::standing(const std::string& code_digest) {
   return guarded<plan::CodeStanding>(layers_, *reporter_, [&](Layers& layers) {
-    plan::CodeStanding all = layers.memory().tuning->standing(code_digest);
-    for (Layer& layer : layers.files()) {
-      plan::CodeStanding found;
-      if (!layer.read([&](Connection& connection) { found = standing_of(connection, code_digest); })) continue;
+    plan::CodeStanding all;
+    const auto ask = [&](Connection& connection) { return standing_of(connection, code_digest); };
+    for (auto& [layer, found] : answers<plan::CodeStanding>(layers, ask)) {
       all.passed = all.passed || found.passed;
       if (all.failure.empty()) all.failure = std::move(found.failure), all.reason = std::move(found.reason);
     }
@@ -85,19 +139,36 @@ plan::CodeStanding TuningStore::standing(const std::string& code_digest) {
 }
 
 void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) {
-  const auto store = [&](Connection& connection) {
-    for (const plan::TrialRecord& trial : trials) store_trial(connection, problem, device, trial);
-  };
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write(store)) layers.memory().tuning->add_trials(problem, device, trials);
+    store(layers, [&](Connection& connection) {
+      for (const plan::TrialRecord& trial : trials) store_trial(connection, problem, device, trial);
+    });
   });
 }
 
 void TuningStore::set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write([&](Connection& connection) { store_winner(connection, problem, device, winner, unix_seconds()); }))
-      layers.memory().tuning->set_winner(problem, device, winner);
+    store(layers, [&](Connection& connection) { store_winner(connection, problem, device, winner, unix_seconds()); });
   });
+}
+
+TuningContent TuningStore::own_rows() {
+  return guarded<TuningContent>(layers_, *reporter_, [&](Layers& layers) {
+    TuningContent rows;
+    for (auto& [layer, found] : answers<TuningContent>(layers, all_rows))
+      if (layer == nullptr || layer->file().kind == LayerKind::user) rows = merged(rows, found);
+    return rows;
+  });
+}
+
+void TuningStore::add_rows(const TuningContent& rows, const plan::DeviceKey& here) {
+  guarded<void>(layers_, *reporter_, [&](Layers& layers) {
+    store(layers, [&](Connection& connection) { store_rows(without_measured_here(rows, all_rows(connection), here), connection); });
+  });
+}
+
+void TuningStore::reload() {
+  guarded<void>(layers_, *reporter_, [](Layers& layers) { layers.reopen(); });
 }
 
 std::vector<LayerState> TuningStore::states() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cache/layers.hpp"
+#include "cache/tuning_content.hpp"
 
 namespace vostok::cache {
 
@@ -15,6 +16,11 @@ class TuningStore final : public plan::TuningStore {
   plan::CodeStanding standing(const std::string& code_digest) override;
   void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) override;
   void set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) override;
+
+  TuningContent own_rows();  ///< of the user's file and of memory
+  /// Adds or replaces rows in one transaction; what `here` has measured stays.
+  void add_rows(const TuningContent& rows, const plan::DeviceKey& here);
+  void reload();  ///< asks every file again, those that had failed too
 
   std::vector<LayerState> states();  ///< for doctor; opens every layer
 

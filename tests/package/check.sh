@@ -24,14 +24,23 @@ case $way in
   find_package)
     cmake --install "$build" --prefix "$work/first"
     mv "$work/first" "$work/moved"
+    # What lies in share/vostok of the place it was moved to is a layer of the tool.
+    "$work/moved/bin/vostok" cache load "$source/tests/package/shipped/fixture.tuning.txt" --into "$work/moved/share/vostok/tuning.db"
+    "$work/moved/bin/vostok" cache ls > "$work/layers"
+    grep -F "$work/moved/share/vostok/tuning.db: " "$work/layers"
     consume "$work/build" -DCMAKE_PREFIX_PATH="$work/moved"
     ;;
   add_subdirectory)
-    consume "$work/build" -DVOSTOK_SOURCE="$source" -DBUILD_SHARED_LIBS=ON
+    consume "$work/build" -DVOSTOK_SOURCE="$source" -DBUILD_SHARED_LIBS=ON \
+      -DVOSTOK_SHIPPED_FOLDER="$source/tests/package/shipped"
     cmake --install "$work/build" --prefix "$work/shared"
     without=()
     for dependency in fmt SQLite3 Boost PkgConfig; do without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$dependency=ON"); done
     consume "$work/build_shared" -DCMAKE_PREFIX_PATH="$work/shared" "${without[@]}"
+    # The shared library asks the database beside it: a malformed one is warned of.
+    printf 'not a database' > "$work/shared/share/vostok/tuning.db"
+    "$work/build_shared/consumer_package" 2> "$work/warnings"
+    grep -F "$work/shared/share/vostok/tuning.db is not used" "$work/warnings"
     ;;
   *)
     echo "cannot check the package: unknown way '$way'" >&2

@@ -24,7 +24,7 @@ std::filesystem::path filled(const std::filesystem::path& folder) {
   opening.tuning().add_trial(problem, sample_device("GPU-a"), sample_trial("16"));
   opening.tuning().set_winner(sample_problem(), sample_device("GPU-a"), sample_winner());
   Connection(folder / "tuning.db", Access::read_write, 1000)
-      .execute("INSERT INTO errata VALUES('E1', 'spmm', 'row_tile', 'tile_rows=8', '', 'sm_90', '', '0.1.0', 'wrong on odd n', 1700000000)");
+      .execute("INSERT INTO errata VALUES('E1', 'spmm', 'row_tile', 'tile_rows=99', '', 'sm_90', '', '0.1.0', 'wrong on odd n', 1700000000)");
   return folder / "tuning.db";
 }
 
