@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
+#include "plan/shipped_check.hpp"
 
 namespace vostok::plan {
 
@@ -121,7 +122,10 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
   switch (options.effort) {
     case Effort::heuristic: return heuristic(query, "asked for by effort heuristic");
     case Effort::cached: {
-      if (auto found = stored(query, std::nullopt)) return *std::move(found);
+      auto found = stored(query, std::nullopt);
+      const bool of_another_model = found && found->provenance == Provenance::nearest_device;
+      if (of_another_model && session_->options().check_shipped) return checked(*session_, task, *std::move(found), heuristic(query, {}));
+      if (found) return *std::move(found);
       return heuristic(query, "no tuned choice is stored for this problem or one near it");
     }
     case Effort::quick:

@@ -52,6 +52,7 @@ class FakeDevice : public device::Device {
   std::function<void()> on_replay = [] {};
   std::function<void(const device::Image&)> on_load = [](const device::Image&) {};
   mutable std::atomic<int> launches = 0;
+  std::function<void(const FakeKernel&)> on_launch = [](const FakeKernel&) {};
   std::atomic<int> allocations_alive = 0;
   bool capturing = false;
 
@@ -75,7 +76,10 @@ class FakeDevice : public device::Device {
     on_load(image);
     return std::make_shared<FakeKernel>(image.binary);
   }
-  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void*, std::size_t) const override { ++launches; }
+  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape&, const void*, std::size_t) const override {
+    ++launches;
+    on_launch(static_cast<const FakeKernel&>(kernel));
+  }
   void fill(Stream, void* memory, int value, std::int64_t bytes) const override { std::memset(memory, value, static_cast<std::size_t>(bytes)); }
   void* allocate(std::int64_t bytes) override {
     ++allocations_alive;
