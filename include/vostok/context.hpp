@@ -40,7 +40,9 @@ struct CacheOptions {
   bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
   std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
   std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first
-  int lock_timeout_ms = 5000;                             ///< how long to wait for another process before the cache is skipped
+  std::vector<std::string> trusted_keys = {};  ///< Ed25519 public keys, by digits or file (`vostok cache keygen`): kernels of read-only and
+                                               ///< shipped files are used only where FILE.sig is by one of them. Tuning rows are always read
+  int lock_timeout_ms = 5000;                  ///< how long to wait for another process before the cache is skipped
 };
 
 /// Where efforts quick and full run machine code that has not passed verification before.
@@ -155,6 +157,17 @@ class Context {
   /// invalid_argument, unsupported, out_of_memory.
   PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes) const;
   PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) const;
+
+  /// The choices and trials of the user's own cache and of memory, as `vostok cache dump` writes them: for programs that tune in one
+  /// process and broadcast what it found. Kernels are not part of it.
+  std::vector<std::byte> export_cache() const;
+  /// Adds such rows to the user's own cache (to memory, where that cannot be written), in place of rows of the same problem and device; but
+  /// what was measured on this very device stays. Plans made from now on are decided with them.
+  /// Errors: invalid_argument naming the line that is wrong; nothing is added then.
+  void import_cache(std::span<const std::byte> bytes) const;
+  /// Asks the cache files again, with what other processes wrote, merged or installed meanwhile, and those that had failed. Plans that were made
+  /// stay as they are.
+  void reload() const;
 
   const DeviceInfo& device() const;
   Counters counters() const;
