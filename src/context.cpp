@@ -54,6 +54,7 @@ ContextState::ContextState(const Options& options)
   auto device = open_device(options, *logger);
   cache::Opened opened = cache::open(options.cache, logger, [counts = counters] { ++counts->cache_warnings; });
   layers = std::move(opened.layers);
+  exchange = std::move(opened.exchange);
   session = std::make_shared<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
   planner = std::make_shared<plan::Planner>(session);
 }

@@ -24,6 +24,7 @@ class ContextState {
   std::shared_ptr<Logger> logger;
   std::shared_ptr<plan::AtomicCounters> counters;
   std::vector<cache::LayerState> layers;
+  std::shared_ptr<cache::Exchange> exchange;
   std::shared_ptr<plan::Session> session;
   std::shared_ptr<plan::Planner> planner;
 };

@@ -50,6 +50,12 @@ class SingleFlight {
     if (position != slots_.end() && position->second) slots_.erase(position);
   }
 
+  /// All but those that are being made.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(slots_, [](const auto& slot) { return slot.second != nullptr; });
+  }
+
  private:
   mutable std::mutex mutex_;
   std::condition_variable ready_;

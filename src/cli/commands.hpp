@@ -10,6 +10,7 @@ namespace vostok::cli {
 void add_run(CLI::App& parent, int& status);     ///< `vostok run`, with a subcommand for each operation
 void add_doctor(CLI::App& parent, int& status);  ///< `vostok doctor`
 void add_study(CLI::App& parent, int& status);   ///< `vostok study`
+void add_cache(CLI::App& parent, int& status);   ///< `vostok cache`
 void add_tune_worker(CLI::App& parent, int& status);  ///< `vostok tune-worker`
 
 // Below `vostok run`.

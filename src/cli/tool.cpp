@@ -21,6 +21,7 @@ constexpr const char* footer =
     "  vostok run --help                               the other operations: sddmm, softmax, attention, depthwise\n"
     "  vostok run spmm --help                          every option of that command, with examples\n"
     "  vostok doctor                                   what was found on this machine, and what can run\n"
+    "  vostok cache --help                             what was tuned and compiled: list, merge, check, sign\n"
     "\n"
     "Exit status: 0 done (run: and verified), 1 wrong result, 2 bad usage or input, 3 this machine cannot run it.";
 
@@ -49,6 +50,7 @@ int parse_and_run(int argc, const char* const* argv) {
   add_run(app, status);
   add_doctor(app, status);
   add_study(app, status);
+  add_cache(app, status);
   add_tune_worker(app, status);
   try {
     app.parse(argc, argv);

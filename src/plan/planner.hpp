@@ -49,6 +49,9 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   Explanation explain(const Choice& choice) const;
 
+  /// Decides anew from now on: the caches may say something else.
+  void forget() const { memo_.clear(); }
+
  private:
   Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
   std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;

@@ -1,0 +1,42 @@
+// Below `vostok cache`: each function adds one subcommand, and what they share.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cache/schema.hpp"
+#include "cache/signature.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
+class App;
+}
+
+namespace vostok::cli {
+
+void add_cache_ls(CLI::App& parent, int& status);
+void add_cache_show(CLI::App& parent, int& status);
+void add_cache_dump(CLI::App& parent, int& status);
+void add_cache_load(CLI::App& parent, int& status);
+void add_cache_merge(CLI::App& parent, int& status);
+void add_cache_verify(CLI::App& parent, int& status);
+void add_cache_prune(CLI::App& parent, int& status);
+void add_cache_rank(CLI::App& parent, int& status);
+void add_cache_keygen(CLI::App& parent, int& status);
+void add_cache_sign(CLI::App& parent, int& status);
+
+/// The user's own file, there or not. Errors: io_failure where no folder is named.
+std::filesystem::path user_cache_file(cache::Content content);
+
+/// What a command works on: `given`, where something was, else the user's own file of that content.
+std::filesystem::path cache_file_or_own(const std::string& given, cache::Content content);
+
+/// Of the user's two files and the shipped ones, those that are there.
+std::vector<std::filesystem::path> cache_files_here();
+
+/// The bytes of a text file, or of stdin for "-". Errors: io_failure.
+std::string read_text(const std::string& path);
+
+std::string kibibytes(std::int64_t bytes);
+
+}  // namespace vostok::cli

@@ -1,0 +1,138 @@
+// `vostok cache merge` and `rank`.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/temporary_folder.hpp"
+#include "base/text.hpp"
+#include "cache/dump.hpp"
+#include "cache/merge.hpp"
+#include "cache/rank.hpp"
+#include "cache/replace_file.hpp"
+#include "cache/summary.hpp"
+#include "cli/cache_commands.hpp"
+#include "cli/exit_status.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+constexpr int lock_timeout_ms = 10000;
+
+bool holds_code(const std::string& file) {
+  try {
+    return cache::summarise(file).content == cache::Content::code;
+  } catch (const cache::DatabaseError&) {
+    return false;  // a text, or not readable: reading it says why
+  }
+}
+
+void merge_tuning(const std::vector<std::string>& files, const std::string& out) {
+  cache::TuningContent all = cache::read_content(files.front());
+  for (std::size_t i = 1; i < files.size(); ++i) all = cache::merged(all, cache::read_content(files[i]));
+  std::printf("%zu winners, %zu trials\n", all.winners.size(), all.trials.size());
+  cache::write_content(std::move(all), out);
+}
+
+void merge_kernels(const std::vector<std::string>& files, const std::string& out) {
+  const TemporaryFolder steps;
+  std::filesystem::path all = files.front();
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const auto step = steps / fmt::format("{}.db", i);
+    cache::Connection a(all, cache::Access::read_only, lock_timeout_ms);
+    cache::Connection b(files[i], cache::Access::read_only, lock_timeout_ms);
+    cache::Connection both(step, cache::Access::read_write, lock_timeout_ms);
+    cache::make_schema(both, cache::Content::code);
+    cache::merge_code(a, b, both);
+    all = step;
+  }
+  cache::replace_file(out, [&](const std::filesystem::path& fresh) { std::filesystem::copy_file(all, fresh); });
+  std::printf("%lld kernels\n", static_cast<long long>(cache::summarise(out).kernels));
+}
+
+int merge(const std::vector<std::string>& files, const std::string& out) {
+  const bool code = holds_code(files.front());
+  for (const std::string& file : files)
+    if (holds_code(file) != code)
+      fail(ErrorCode::invalid_argument, "cannot merge {} and {}: one holds kernels, the other tuning rows", files.front(), file);
+  if (code) merge_kernels(files, out);
+  else merge_tuning(files, out);
+  return exit_success;
+}
+
+struct RankOptions {
+  std::string file;
+  std::string out;
+  cache::RankSettings settings;
+  std::string policy;
+  bool json = false;
+};
+
+std::string choice_text(const cache::WinnerRow& row) {
+  return row.winner.family.empty() ? "nothing"
+                                   : fmt::format("{} {} ({:.2f} us)", row.winner.family, to_text(row.winner.config), row.winner.median_us);
+}
+
+void print_changes(const cache::Ranking& ranking) {
+  for (const cache::RankChange& change : ranking.changes) {
+    const plan::Features& f = change.after.problem.features;
+    std::printf("%s\n", fmt::format("{} m {} k {} n {} nonzeros {}, {}, on {}: {} -> {}", change.after.problem.operation, f.m, f.k, f.n, f.nonzeros,
+                                    change.after.problem.policy, change.after.device.name, choice_text(change.before), choice_text(change.after))
+                            .c_str());
+  }
+  std::printf("%zu of %d winners changed\n", ranking.changes.size(), ranking.subjects);
+}
+
+int rank(RankOptions options) {
+  if (!options.policy.empty()) options.settings.policy = options.policy;
+  const std::filesystem::path file = cache_file_or_own(options.file, cache::Content::tuning);
+  cache::Ranking ranking = cache::ranked(cache::read_content(file), options.settings);
+  if (options.json) std::printf("%s\n", nlohmann::ordered_json({{"winners", ranking.subjects}, {"changed", ranking.changes.size()}}).dump().c_str());
+  else print_changes(ranking);
+  if (!options.out.empty()) cache::write_content(std::move(ranking.content), options.out);
+  return exit_success;
+}
+
+}  // namespace
+
+void add_cache_merge(CLI::App& parent, int& status) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto out = std::make_shared<std::string>();
+  CLI::App& app = *parent.add_subcommand("merge", "Several files as one: the order in which they are named decides nothing");
+  app.footer(
+      "Files are tuning.db or dumps of them, or all code.db. Of rows of one name the better stays. Trials: a failure stands, then more\n"
+      "rounds, then the smaller median. Winners: the newer library, more rounds, the smaller median. Kernels: the newer compiler. What is\n"
+      "equal in that is decided by the rows' digests, so that merging A and B gives the same bytes as merging B and A.\n"
+      "\n"
+      "Examples:\n"
+      "  vostok cache merge node1.db node2.db --out fleet.db\n"
+      "  vostok cache merge sm80.db sm90.db --out code.db        kernels of two packs");
+  app.add_option("files", *files, "Files")->type_name("FILE")->required();
+  app.add_option("--out", *out, "File to make; one that is there is replaced")->type_name("FILE")->required();
+  app.callback([files, out, &status] { status = merge(*files, *out); });
+}
+
+void add_cache_rank(CLI::App& parent, int& status) {
+  auto options = std::make_shared<RankOptions>();
+  CLI::App& app = *parent.add_subcommand("rank", "Choose the winners again from the stored trials, without a GPU");
+  app.footer(
+      "Of each config its newest code counts; code that failed, and what errata mask, is out. The same trials give the same bytes.\n"
+      "\n"
+      "Examples:\n"
+      "  vostok cache rank fleet.db --out ranked.db              every policy\n"
+      "  vostok cache rank fleet.db --policy cold --tie 0.05     what would change if 5 % counted as equal; nothing is written");
+  app.add_option("file", options->file, "File, or a dump of one (default: the user's tuning.db)")->type_name("FILE");
+  app.add_option("--out", options->out, "File to make with the winners chosen anew (default: only say what would change)")->type_name("FILE");
+  app.add_option("--policy", options->policy, "Only problems measured this way (default: both)")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"warm", "cold"}));
+  app.add_option("--tie", options->settings.tie, "Candidates within this share of the best count as equal")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "Print one JSON object");
+  app.callback([options, &status] { status = rank(*options); });
+}
+
+}  // namespace vostok::cli
