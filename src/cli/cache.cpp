@@ -76,6 +76,7 @@ void add_cache(CLI::App& parent, int& status) {
   add_cache_verify(app, status);
   add_cache_prune(app, status);
   add_cache_rank(app, status);
+  add_cache_regret(app, status);
   add_cache_keygen(app, status);
   add_cache_sign(app, status);
 }

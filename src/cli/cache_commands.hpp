@@ -22,6 +22,7 @@ void add_cache_merge(CLI::App& parent, int& status);
 void add_cache_verify(CLI::App& parent, int& status);
 void add_cache_prune(CLI::App& parent, int& status);
 void add_cache_rank(CLI::App& parent, int& status);
+void add_cache_regret(CLI::App& parent, int& status);
 void add_cache_keygen(CLI::App& parent, int& status);
 void add_cache_sign(CLI::App& parent, int& status);
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "plan/nearest.hpp"
+
 using namespace vostok;
 using namespace vostok::plan;
 
@@ -48,7 +50,7 @@ TEST_CASE("a problem that is left out takes its nearest neighbour's choice, at t
   REQUIRE(all.size() == 3);
   CHECK(all[0].neighbour_us == 16);  // 96's narrow tile on 64
   CHECK(all[0].neighbour == Provenance::nearest_problem);
-  CHECK(all[0].distance == doctest::Approx(std::log2(1.5)));
+  CHECK(all[0].distance == doctest::Approx(ProblemWeights::n * std::log2(1.5)));
   CHECK(all[0].default_us == 16);
   CHECK(all[1].neighbour_us == 30);
   CHECK(all[1].default_us == 20);
