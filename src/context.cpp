@@ -4,12 +4,15 @@
 #include <charconv>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "cache/cache.hpp"
 #include "context_state.hpp"
 #include "device/device.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/packed_file.hpp"
+#include "plan/problem_line.hpp"
+#include "plan/survey.hpp"
 
 namespace vostok {
 
@@ -47,6 +50,20 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   return device::open_emulator(open);
 }
 
+/// A plan that is made and captured, or an error that names everything that it lacks.
+template <class Problem, class Make>
+plan::PlanStatePointer planned(const ContextState& state, const Problem& problem, const Topology& topology, const PlanOptions& options,
+                               const Make& make) {
+  try {
+    plan::PlanStatePointer made = make(*state.planner);
+    if (state.capture) state.capture->add(plan::problem_line(problem), options.family, topology);
+    return made;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::missing_kernel && error.code() != ErrorCode::missing_choice) throw;
+    throw plan::shortage(*state.session, plan::survey(state.session, make), error);
+  }
+}
+
 }  // namespace
 
 ContextState::ContextState(const Options& options)
@@ -57,6 +74,7 @@ ContextState::ContextState(const Options& options)
   exchange = std::move(opened.exchange);
   session = std::make_shared<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
   planner = std::make_shared<plan::Planner>(session);
+  if (const auto file = environment("VOSTOK_CAPTURE")) capture = std::make_unique<plan::Capture>(*file, logger);
 }
 
 Context::Context() : Context(Options{}) {}
@@ -71,13 +89,15 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
 template <class Problem>
   requires Problem::masked
 Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
-  return Plan<Problem>(plan::make_plan(*state_->planner, problem, topology, options));
+  return Plan<Problem>(planned(*state_, problem, topology, options,
+                               [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, topology, options); }));
 }
 
 template <class Problem>
   requires(!Problem::masked)
 Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
-  return Plan<Problem>(plan::make_plan(*state_->planner, problem, options));
+  return Plan<Problem>(
+      planned(*state_, problem, {}, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, options); }));
 }
 template DepthwisePlan Context::plan(const DepthwiseConvolution&, const PlanOptions&) const;
 template BiasActivationPlan Context::plan(const BiasActivation&, const PlanOptions&) const;

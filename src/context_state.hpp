@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "cache/cache.hpp"
+#include "plan/capture.hpp"
 #include "plan/counters.hpp"
 #include "plan/session.hpp"
 
@@ -27,6 +28,7 @@ class ContextState {
   std::shared_ptr<cache::Exchange> exchange;
   std::shared_ptr<plan::Session> session;
   std::shared_ptr<plan::Planner> planner;
+  std::unique_ptr<plan::Capture> capture = {};  ///< null: nothing is captured
 };
 
 }  // namespace vostok

@@ -13,7 +13,10 @@
 
 #include "cli/host_memory.hpp"
 #include "cli/measure.hpp"
+#include "context_state.hpp"
 #include "device/device.hpp"
+#include "plan/make_plan.hpp"
+#include "plan/survey.hpp"
 #include "sparse/csr.hpp"
 #include "tune/case.hpp"
 
@@ -48,6 +51,10 @@ class Job {
   /// Called with rows, columns and nonzeros before there is a matrix, and with all statistics then.
   virtual Subject describe(const TopologyStatistics& matrix) const = 0;
   virtual AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) = 0;
+  /// What planning it would take, and what is missing for that.
+  virtual plan::Survey survey(const Context& context, const Topology& topology, const PlanOptions& options) const = 0;
+  /// The problem itself.
+  virtual AnyProblem value() const = 0;
   /// Operands for the plan that was made.
   virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const = 0;
   /// Where the plan takes packed values: packs the case's, and puts them into its arguments.
@@ -68,6 +75,10 @@ class JobOf : public Job {
     else plan_ = context.plan(problem_, options);
     return plan_;
   }
+  plan::Survey survey(const Context& context, const Topology& topology, const PlanOptions& options) const override {
+    return plan::survey(context.state()->session, [&](const plan::Planner& planner) { make(planner, problem_, topology, options); });
+  }
+  AnyProblem value() const final { return problem_; }
   void execute(Stream stream, const void* arguments) const final {
     plan_.execute(stream, *static_cast<const typename Problem::Arguments*>(arguments));
   }
@@ -75,6 +86,11 @@ class JobOf : public Job {
  protected:
   const Problem& problem() const { return problem_; }
   const Plan<Problem>& made_plan() const { return plan_; }
+  template <class Any>
+  static void make(const plan::Planner& planner, const Any& problem, const Topology& topology, const PlanOptions& options) {
+    if constexpr (Any::masked) plan::make_plan(planner, problem, topology, options);
+    else plan::make_plan(planner, problem, options);
+  }
 
  private:
   Problem problem_;

@@ -10,6 +10,8 @@
 
 #include "cli/enum_option.hpp"
 #include "cli/job.hpp"
+#include "cli/run_options.hpp"
+#include "ops/problem_text.hpp"
 
 namespace vostok::cli {
 
@@ -30,6 +32,12 @@ void add_problem_options(CLI::App& app, Problem& problem) {
   app.add_option("--alignment", problem.alignment_bytes, "Of every pointer, in bytes: the element's size to 16")
       ->type_name("BYTES")
       ->capture_default_str();
+}
+
+/// --set: behind the other options, which it overrides. Errors: invalid_argument.
+template <class Problem>
+void set_fields(Problem& problem, const RunOptions& options) {
+  for (const std::string& assignment : options.fields) ops::set_field(problem, assignment);
 }
 
 /// ", f16, output f32, batch 4, math accurate"

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/runner.hpp"
 
 namespace vostok::cli {
 
@@ -21,11 +22,17 @@ void add_run(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("run", "Run one operation, verify it against float64, and report");
   app.require_subcommand(1);
   app.footer(examples);
-  add_run_spmm(app, status);
-  add_run_sddmm(app, status);
-  add_run_softmax(app, status);
-  add_run_attention(app, status);
-  add_run_depthwise(app, status);
+  add_operations(app, [&status](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job); });
+}
+
+void add_operations(CLI::App& parent, const TakeJob& take) {
+  add_spmm(parent, take);
+  add_sddmm(parent, take);
+  add_softmax(parent, take);
+  add_attention(parent, take);
+  add_depthwise(parent, take);
+  add_bias(parent, take);
+  add_im2col(parent, take);
 }
 
 }  // namespace vostok::cli

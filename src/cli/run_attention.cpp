@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "cli/runner.hpp"
+#include "plan/attention_fields.hpp"
 #include "tune/attention_case.hpp"
 
 namespace vostok::cli {
@@ -90,6 +90,12 @@ class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
     if (problem().forward.saved != Saved::none) forward_ = context.plan(problem().forward, mask, options);
     return JobOf::plan(context, mask, options);
   }
+  plan::Survey survey(const Context& context, const Topology& mask, const PlanOptions& options) const override {
+    return plan::survey(context.state()->session, [&](const plan::Planner& planner) {
+      if (problem().forward.saved != Saved::none) make(planner, problem().forward, mask, options);
+      make(planner, problem(), mask, options);
+    });
+  }
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
     const std::int64_t saved_bytes = forward_ ? forward_.saved_bytes() : 0;
     auto operands = std::make_unique<tune::AttentionBackwardCase>(device, problem(), mask, seed, saved_bytes);
@@ -108,7 +114,7 @@ class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
 
 }  // namespace
 
-void add_run_attention(CLI::App& parent, int& status) {
+void add_attention(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<AttentionOptions>();
   SparseAttention& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("attention", "Attention at a sparse mask: softmax(Q K^T / sqrt(n)) V, and its gradients");
@@ -122,11 +128,11 @@ void add_run_attention(CLI::App& parent, int& status) {
   add_enum_option(app, "--saved", problem.saved, "What the forward pass leaves for the backward pass: none, probabilities or row_statistics");
   app.add_flag("--backward", options->backward, "The gradients by Q, K and V");
   add_run_options(app, options->run);
-  app.callback([options, &status] {
+  app.callback([options, take] {
     if (options->interleaved) interleave(options->problem);
-    AttentionJob forward(options->problem);
-    AttentionBackwardJob backward(SparseAttentionBackward{.forward = options->problem});
-    status = options->backward ? run(options->run, backward) : run(options->run, forward);
+    set_fields(options->problem, options->run);
+    if (options->backward) take(options->run, std::make_unique<AttentionBackwardJob>(SparseAttentionBackward{.forward = options->problem}));
+    else take(options->run, std::make_unique<AttentionJob>(options->problem));
   });
 }
 

@@ -9,7 +9,7 @@
 #include "cli/epilogue_option.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "cli/runner.hpp"
+#include "ops/conv/problem.hpp"
 #include "tune/conv_case.hpp"
 
 namespace vostok::cli {
@@ -74,7 +74,7 @@ void set_padding(DepthwiseConvolution& problem, const std::vector<std::int64_t>&
 
 }  // namespace
 
-void add_run_depthwise(CLI::App& parent, int& status) {
+void add_depthwise(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<DepthwiseOptions>();
   DepthwiseConvolution& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
@@ -94,11 +94,11 @@ void add_run_depthwise(CLI::App& parent, int& status) {
   for (Word& word : activation_words(problem.activation)) words.push_back(std::move(word));
   add_word_list_option(app, options->epilogue, words);
   add_run_options(app, options->run);
-  app.callback([options, width, &status] {
+  app.callback([options, width, take] {
     if (width->empty()) options->problem.width = options->problem.height;
     set_padding(options->problem, options->padding);
-    DepthwiseJob job(*options);
-    status = run(options->run, job);
+    set_fields(options->problem, options->run);
+    take(options->run, std::make_unique<DepthwiseJob>(*options));
   });
 }
 

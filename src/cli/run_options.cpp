@@ -23,6 +23,10 @@ void add_band_option(CLI::App& app, RunOptions& options) {
 }
 
 void add_run_options(CLI::App& app, RunOptions& options) {
+  app.add_option("--set", options.fields, "A field of the problem by its name in the API, e.g. nonfinite=sparse; several may be given")
+      ->type_name("FIELD=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.option_defaults()->group("The run");
   add_enum_option(app, "--effort", options.plan.effort, "How hard to plan: heuristic, cached (use what was tuned before), quick or full (tune now)");
   app.add_option("--budget", options.plan.budget_seconds, "Of quick and full: after these seconds no measurement starts")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <vostok/context.hpp>
 
@@ -12,9 +13,10 @@ class App;
 namespace vostok::cli {
 
 struct RunOptions {
-  std::string matrix = {};  ///< a file; empty: none was named
-  std::string random = {};  ///< "ROWSxCOLSxSPARSITY"; empty: none was asked for
-  std::string band = {};    ///< "ROWSxWIDTHxSPARSITY"; empty: none was asked for
+  std::string matrix = {};               ///< a file; empty: none was named
+  std::string random = {};               ///< "ROWSxCOLSxSPARSITY"; empty: none was asked for
+  std::string band = {};                 ///< "ROWSxWIDTHxSPARSITY"; empty: none was asked for
+  std::vector<std::string> fields = {};  ///< "field=value" of the problem, taken behind every other option (set_fields)
   PlanOptions plan = {};
   std::string device = "auto";
   std::string cache = {};

@@ -8,7 +8,7 @@
 #include "cli/factor.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "cli/runner.hpp"
+#include "ops/sddmm/problem.hpp"
 #include "tune/sddmm_case.hpp"
 
 namespace vostok::cli {
@@ -80,7 +80,7 @@ Subject SddmmJob::describe(const TopologyStatistics& mask) const {
 
 }  // namespace
 
-void add_run_sddmm(CLI::App& parent, int& status) {
+void add_sddmm(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SddmmOptions>();
   Sddmm& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("sddmm", "Dense times dense, where a mask is: D[m,k] = (A[m,n] B[k,n]^T) o mask");
@@ -96,10 +96,10 @@ void add_run_sddmm(CLI::App& parent, int& status) {
   app.add_flag("--accumulate", problem.accumulate, "Add to what the output holds");
   add_factor_options(app, options->factor, "the products");
   add_run_options(app, options->run);
-  app.callback([options, &status] {
+  app.callback([options, take] {
     options->problem.scale = options->factor.kind;
-    SddmmJob job(options->problem, options->factor);
-    status = run(options->run, job);
+    set_fields(options->problem, options->run);
+    take(options->run, std::make_unique<SddmmJob>(options->problem, options->factor));
   });
 }
 

@@ -8,7 +8,7 @@
 #include "cli/factor.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "cli/runner.hpp"
+#include "ops/softmax/problem.hpp"
 #include "tune/softmax_case.hpp"
 
 namespace vostok::cli {
@@ -80,24 +80,25 @@ class SoftmaxBackwardJob final : public JobOf<SoftmaxBackward> {
   Factor factor_;
 };
 
-int run_softmax(const SoftmaxOptions& options) {
+std::unique_ptr<Job> make_job(const SoftmaxOptions& options) {
   const Softmax& forward = options.problem;
   if (options.backward) {
-    SoftmaxBackwardJob job({.batch = forward.batch,
-                            .element = forward.element,
-                            .output = forward.output,
-                            .alignment_bytes = forward.alignment_bytes,
-                            .scale = forward.scale},
-                           options.factor);
-    return run(options.run, job);
+    SoftmaxBackward backward{.batch = forward.batch,
+                             .element = forward.element,
+                             .output = forward.output,
+                             .alignment_bytes = forward.alignment_bytes,
+                             .scale = forward.scale};
+    set_fields(backward, options.run);
+    return std::make_unique<SoftmaxBackwardJob>(backward, options.factor);
   }
-  SoftmaxJob job(forward, options.factor);
-  return run(options.run, job);
+  Softmax problem = forward;
+  set_fields(problem, options.run);
+  return std::make_unique<SoftmaxJob>(problem, options.factor);
 }
 
 }  // namespace
 
-void add_run_softmax(CLI::App& parent, int& status) {
+void add_softmax(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SoftmaxOptions>();
   Softmax& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("softmax", "Softmax over the rows of a sparse matrix, and its gradient");
@@ -109,9 +110,9 @@ void add_run_softmax(CLI::App& parent, int& status) {
                                             "Log-sum-exp of each row: none, write (beside Y) or read (instead of reducing the row)");
   app.add_flag("--backward", options->backward, "The gradient by X, from Y and the gradient by Y")->excludes(statistics);
   add_run_options(app, options->run);
-  app.callback([options, &status] {
+  app.callback([options, take] {
     options->problem.scale = options->factor.kind;
-    status = run_softmax(*options);
+    take(options->run, make_job(*options));
   });
 }
 

@@ -8,7 +8,7 @@
 #include "cli/epilogue_option.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "cli/runner.hpp"
+#include "ops/spmm/problem.hpp"
 #include "plan/packed.hpp"
 #include "tune/spmm_case.hpp"
 
@@ -113,7 +113,7 @@ Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
 
 }  // namespace
 
-void add_run_spmm(CLI::App& parent, int& status) {
+void add_spmm(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SpmmOptions>();
   Spmm& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("spmm", "Sparse times dense: C[m,n] = A[m,k] B[k,n]");
@@ -130,9 +130,9 @@ void add_run_spmm(CLI::App& parent, int& status) {
   add_size_option(app, "--output-leading", problem.output_leading, "The same of C");
   add_epilogue_option(app, problem.epilogue, options->factor, options->epilogue);
   add_run_options(app, options->run);
-  app.callback([options, &status] {
-    SpmmJob job(*options);
-    status = run(options->run, job);
+  app.callback([options, take] {
+    set_fields(options->problem, options->run);
+    take(options->run, std::make_unique<SpmmJob>(*options));
   });
 }
 

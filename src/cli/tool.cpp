@@ -48,6 +48,8 @@ int parse_and_run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   int status = exit_success;
   add_run(app, status);
+  add_tune(app, status);
+  add_capture(app);
   add_doctor(app, status);
   add_study(app, status);
   add_cache(app, status);

@@ -36,9 +36,11 @@ struct ComposedState : PlanStateOf<Problem> {
 /// Plans the steps of a new state: `of` gives their problems to state.each_step().
 template <class State, class Problems>
 void plan_steps(State& state, const Problems& of) {
+  PlanOptions share = state.options;  // the budget is the whole plan's
+  share.budget_seconds /= static_cast<double>(state.steps().size());
   state.each_step(of, [&](auto step, const auto& problem) {
     using Step = std::remove_cvref_t<decltype(state.*step)>;
-    state.*step = Step(make_plan(*state.planner, problem, state.topology, state.options));
+    state.*step = Step(make_plan(*state.planner, problem, state.topology, share));
   });
   state.carve(of);
 }

@@ -34,6 +34,12 @@ std::string feature_bucket(const TopologyStatistics& statistics) {
                      log_step(skew) / 2);
 }
 
+std::string query_words(const ops::Query& query) {
+  const Features features = features_of(query);
+  return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", query.operation, features.m, features.k, features.n, features.nonzeros, query.exact,
+                     name(query.policy));
+}
+
 std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
   // Families decline masks that are not sorted, or that name a column twice.

@@ -15,6 +15,9 @@ ProblemKey problem_key(const ops::Query& query);
 /// and skew in steps that the tuner's ranking does not notice.
 std::string feature_bucket(const TopologyStatistics& statistics);
 
+/// "spmm m 64 k 32 n 8 nonzeros 1024 (element=f32 ...)", for messages.
+std::string query_words(const ops::Query& query);
+
 /// The memo's key: exact problem, exact features, the range of n.
 std::string memo_key(const ops::Query& query, Effort effort);
 

@@ -8,7 +8,17 @@
 namespace vostok::plan {
 
 std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
-  return loaded_.get(fmt::format("{}|{}|{}", request.header, request.expression, shared_bytes), [&] { return make(request, shared_bytes); });
+  return loaded_.get(loaded_key(request, shared_bytes), [&] { return make(request, shared_bytes); });
+}
+
+bool Kernels::has(const codegen::KernelRequest& request, std::int64_t shared_bytes) const {
+  if (loaded_.find(loaded_key(request, shared_bytes))) return true;
+  const device::CodeTarget target = session_.device().code_target();
+  return session_.code().find(codegen::code_key(request, target.architecture, target.options, target.compiler)).has_value();
+}
+
+std::string Kernels::loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+  return fmt::format("{}|{}|{}", request.header, request.expression, shared_bytes);
 }
 
 ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes) {

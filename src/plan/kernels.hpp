@@ -27,7 +27,11 @@ class Kernels {
   /// Thread-safe. Errors: missing_kernel (compiling is forbidden), no_compiler, compile_failed, device_failure.
   std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes);
 
+  /// Whether it is loaded or in a code layer, so that getting it needs no compiler.
+  bool has(const codegen::KernelRequest& request, std::int64_t shared_bytes) const;
+
  private:
+  static std::string loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes);
   ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes);
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
   ReadyKernel load(const device::Image& image, std::int64_t shared_bytes);

@@ -93,8 +93,8 @@ void apply_options(ops::Query& query, const PlanOptions& options);
 
 /// The statistics that a problem's kernels see: the transpose is made for them where it is walked.
 template <class Problem>
-TopologyStatistics statistics_for(const Problem& problem, const Topology& topology) {
-  return topology ? topology.state()->statistics(Operation<Problem>::transposed(problem)) : TopologyStatistics{};
+TopologyStatistics statistics_for(const Planner& planner, const Problem& problem, const Topology& topology) {
+  return planner.statistics(topology, topology && Operation<Problem>::transposed(problem));
 }
 
 /// Context::plan behind its checks of handles.
@@ -104,7 +104,7 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
   using Op = Operation<Problem>;
   device::Device& device = planner.session()->device();
   Op::validate(problem, topology ? topology.statistics() : TopologyStatistics{});
-  const TopologyStatistics statistics = statistics_for(problem, topology);
+  const TopologyStatistics statistics = statistics_for(planner, problem, topology);
   auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, options);
   std::vector<Task> tasks;
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
@@ -134,8 +134,8 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
   using Op = Operation<Problem>;
   const Planner& planner = *old.planner;
   const auto anew = [&] { return plan_operation(planner, problem, topology, old.options); };
-  const TopologyStatistics statistics = statistics_for(problem, topology);
-  if (feature_bucket(statistics) != feature_bucket(statistics_for(problem, old.topology))) return anew();
+  const TopologyStatistics statistics = statistics_for(planner, problem, topology);
+  if (feature_bucket(statistics) != feature_bucket(statistics_for(planner, problem, old.topology))) return anew();
 
   Op::validate(problem, topology.statistics());
   auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, old.options);

@@ -1,7 +1,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <set>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -25,15 +25,6 @@ ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyN
   return topology.state()->pointers(needs);
 }
 
-/// The default where the limits admit it, else the first of the short list that they do.
-std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query, std::int64_t max_workspace_bytes) {
-  FieldMap standard = family.default_config(query);
-  if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
-  for (FieldMap& config : family.short_list(query))
-    if (!forbidden(family, query, config, max_workspace_bytes)) return std::move(config);
-  return std::nullopt;
-}
-
 }  // namespace
 
 void Planner::require_usable(const Topology& topology, Stream stream, const std::string& what) const {
@@ -54,13 +45,23 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   return choice;
 }
 
+TopologyStatistics Planner::statistics(const Topology& topology, bool transposed) const {
+  return topology ? topology.state()->statistics(transposed) : TopologyStatistics{};
+}
+
 Choice Planner::choose(const Task& task, const PlanOptions& options) const { return make_choice(task.query, decide(task, options), task.topology); }
 
-std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptions& options) const {
+std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Task>& tasks, const PlanOptions& options) const {
+  PlanOptions share = options;
+  if (!tasks.empty()) share.budget_seconds /= static_cast<double>(tasks.size());
+  if (tasks.size() > 1 && tasks.front().packing) return decide_alike(tasks, share);
   std::vector<std::shared_ptr<const Decision>> decisions;
-  if (tasks.size() > 1 && tasks.front().packing) decisions = decide_alike(tasks, options);
-  else
-    for (const Task& task : tasks) decisions.push_back(decide(task, options));
+  for (const Task& task : tasks) decisions.push_back(decide(task, share));
+  return decisions;
+}
+
+std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptions& options) const {
+  std::vector<std::shared_ptr<const Decision>> decisions = decide_each(tasks, options);
   std::vector<Choice> choices;
   for (std::size_t i = 0; i < tasks.size(); ++i) choices.push_back(make_choice(tasks[i].query, std::move(decisions[i]), tasks[i].topology));
   return choices;
@@ -119,6 +120,7 @@ std::shared_ptr<const Decision> Planner::decide(const Task& task, const PlanOpti
 
 Decision Planner::decide_once(const Task& task, const PlanOptions& options) const {
   const ops::Query& query = *task.query;
+  if (session_->cache_only()) return tuned_only(query);
   switch (options.effort) {
     case Effort::heuristic: return heuristic(query, "asked for by effort heuristic");
     case Effort::cached: {
@@ -130,7 +132,8 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
     }
     case Effort::quick:
     case Effort::full: {
-      if (auto found = stored(query, options.effort)) return *std::move(found);
+      auto found = stored(query, options.effort);
+      if (found && has_trials(query, options.effort)) return *std::move(found);
       return tuned(task, options);
     }
   }
@@ -155,6 +158,11 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
     decision.median_us = match.winner.median_us;
     if (match.winner.default_median_us) decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
   }
+  return decision;
+}
+
+/// With its kernels; nothing, and a warning, where they cannot be had.
+std::optional<Decision> Planner::loaded(const ops::Query& query, Decision decision) const {
   try {
     return with_kernels(query, std::move(decision));
   } catch (const Error& error) {
@@ -169,6 +177,7 @@ std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<E
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
     auto decision = from_match(query, match);
+    if (decision) decision = loaded(query, *std::move(decision));
     // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
     if (!decision || (at_least && decision->code_digest() != match.winner.code_digest)) continue;
     ++session_->counters().tuning_hits;
@@ -178,36 +187,52 @@ std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<E
   return std::nullopt;
 }
 
-Decision Planner::heuristic(const ops::Query& query, std::string note) const {
+std::vector<Decision> Planner::admitted(const ops::Query& query) const {
+  std::vector<Decision> decisions;
+  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
+    const bool of_another = match.distance != 0 || match.provenance == Provenance::nearest_problem || match.provenance == Provenance::nearest_device;
+    if (of_another && session_->cache_only()) continue;
+    if (auto decision = from_match(query, match)) decisions.push_back(*std::move(decision));
+  }
+  return decisions;
+}
+
+Decision Planner::tuned_only(const ops::Query& query) const {
+  std::vector<Decision> decisions = admitted(query);
+  if (decisions.empty()) {
+    ++session_->counters().tuning_misses;
+    fail(ErrorCode::missing_choice, "cannot plan {}: no choice is stored that was tuned for it, and Options::cache_only", query_words(query));
+  }
+  ++session_->counters().tuning_hits;
+  return with_kernels(query, std::move(decisions.front()));
+}
+
+/// Whether every candidate of the effort has been tried before: then there is nothing new to measure.
+bool Planner::has_trials(const ops::Query& query, Effort effort) const {
+  std::set<std::pair<std::string, FieldMap>> tried;
+  for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
+    if (trial.status != "untested") tried.emplace(std::move(trial.family), std::move(trial.config));
+  const std::int64_t most_workspace = session_->max_workspace_bytes();
+  const auto candidates = effort == Effort::quick ? short_list(query, most_workspace) : all_candidates(query, most_workspace);
+  return std::all_of(candidates.begin(), candidates.end(),
+                     [&](const tune::Candidate& candidate) { return tried.contains({candidate.family, candidate.config}); });
+}
+
+Decision Planner::heuristic(const ops::Query& query, std::string note) const { return with_kernels(query, predicted(query, std::move(note))); }
+
+Decision Planner::predicted(const ops::Query& query, std::string note) const {
   std::string reasons;
   Decision best = cheapest(query, reasons);
   if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, reasons);
   best.note = std::move(note);
-  return with_kernels(query, std::move(best));
+  return best;
 }
 
 /// Without kernels; no family where none serves the query, and then why.
 Decision Planner::cheapest(const ops::Query& query, std::string& reasons) const {
-  Decision best;
-  double best_us = std::numeric_limits<double>::infinity();
-  for (const auto& family : ops::families(query.operation)) {
-    if (auto reason = declined(*family, query)) {
-      reasons += fmt::format(" {}: {}.", family->name(), *reason);
-      continue;
-    }
-    auto config = usable_config(*family, query, session_->max_workspace_bytes());
-    if (!config) {
-      reasons += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(),
-                             session_->max_workspace_bytes(), query.packed_format ? ", or reads another packed format" : "");
-      continue;
-    }
-    const double predicted_us = family->predict_us(query, *config);
-    if (best.family != nullptr && predicted_us >= best_us) continue;
-    best.family = family.get();
-    best.config = *std::move(config);
-    best_us = predicted_us;
-  }
-  return best;
+  auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
+  if (!choice) return {};
+  return {.family = choice->family, .config = std::move(choice->config)};
 }
 
 }  // namespace vostok::plan

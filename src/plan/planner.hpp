@@ -32,17 +32,24 @@ struct Task {
 class Planner : public std::enable_shared_from_this<Planner> {
  public:
   explicit Planner(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  virtual ~Planner() = default;
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   const std::shared_ptr<Session>& session() const { return session_; }
 
   /// capture_active, invalid_argument (empty handle) or wrong_device; `what` is what the caller wanted: "plan SpMM".
   void require_usable(const Topology& topology, Stream stream, const std::string& what) const;
 
-  /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, out_of_memory.
+  /// What kernels see of a topology, or of its transpose, which is made for them.
+  virtual TopologyStatistics statistics(const Topology& topology, bool transposed) const;
+
+  /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, missing_choice, out_of_memory.
   Choice choose(const Task& task, const PlanOptions& options) const;
-  /// The same for every task of one plan. Where values are packed once, all choices read one format: that of the last task's choice, else that
-  /// of one before it, else CSR, the first in which every task can be served. Tasks whose own choice reads another are decided again.
-  std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
+  /// The same for every task of one plan, which share the budget. Where values are packed once, all choices read one format: that of the last task's
+  /// choice, else that of one before it, else CSR, the first in which every task can be served. Tasks whose own choice reads another are decided
+  /// again.
+  virtual std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
 
   /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
@@ -52,13 +59,24 @@ class Planner : public std::enable_shared_from_this<Planner> {
   /// Decides anew from now on: the caches may say something else.
   void forget() const { memo_.clear(); }
 
+ protected:
+  virtual std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;
+  /// A decision for each task; narrows the tasks' queries where they share a packed format.
+  std::vector<std::shared_ptr<const Decision>> decide_each(std::vector<Task>& tasks, const PlanOptions& options) const;
+  /// Stored choices that today's rules admit, best first, without their kernels.
+  std::vector<Decision> admitted(const ops::Query& query) const;
+  /// The cost model's choice, without its kernels. Errors: unsupported.
+  Decision predicted(const ops::Query& query, std::string note) const;
+
  private:
   Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
-  std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;
   std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
+  Decision tuned_only(const ops::Query& query) const;
   std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
+  bool has_trials(const ops::Query& query, Effort effort) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
+  std::optional<Decision> loaded(const ops::Query& query, Decision decision) const;
   Decision heuristic(const ops::Query& query, std::string note) const;
   Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;

@@ -56,7 +56,11 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
       .seed = options.seed,
       .compile_threads = session_->compile_threads(),
       .progress = options.progress,
-      .publish = [&](const tune::Candidate& candidate, const tune::Result& result) { writer->add(to_record(candidate, result)); },
+      .publish =
+          [&](const tune::Candidate& candidate, const tune::Result& result) {
+            if (result.status == "measured") ++session_->counters().trials_measured;
+            writer->add(to_record(candidate, result));
+          },
       .earlier = [&](const tune::Candidate& candidate, const tune::Compiled& compiled) { return vetting.earlier(candidate, compiled); },
       .admit = [&](const tune::Candidate& candidate, const tune::Compiled& compiled,
                    double seconds) { return vetting.admit(candidate, compiled, seconds); },

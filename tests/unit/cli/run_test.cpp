@@ -138,8 +138,19 @@ TEST_CASE("the real matrices: DLMC and a graph, whose symmetry is expanded and s
 TEST_CASE("help teaches: every option has a line in the README, every subcommand ends with examples") {
   const Tool tool;
   const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
-  const std::vector<Arguments> commands = {
-      {}, {"run"}, {"run", "spmm"}, {"run", "sddmm"}, {"run", "softmax"}, {"run", "attention"}, {"run", "depthwise"}, {"doctor"}, {"study"}};
+  const std::vector<Arguments> commands = {{},
+                                           {"run"},
+                                           {"run", "spmm"},
+                                           {"run", "sddmm"},
+                                           {"run", "softmax"},
+                                           {"run", "attention"},
+                                           {"run", "depthwise"},
+                                           {"run", "bias"},
+                                           {"run", "im2col"},
+                                           {"tune"},
+                                           {"capture"},
+                                           {"doctor"},
+                                           {"study"}};
   for (const Arguments& command : commands) {
     const Outcome help = tool.run(command + Arguments{"--help"});
     CHECK(help.status == 0);

@@ -1,0 +1,53 @@
+// `vostok capture`: runs a program whose plans become a problem file.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+constexpr const char* examples =
+    "Runs a program with VOSTOK_CAPTURE set: every problem that it plans is appended to the file, once, and each mask's structure is saved in\n"
+    "FILE.matrices beside it. The exit status is the program's.\n"
+    "\n"
+    "Examples:\n"
+    "  vostok capture -- python3 serve.py                            problems.txt: what the server plans\n"
+    "  vostok capture --out training.txt -- ./train --epochs 1       another file\n"
+    "  vostok tune --problems training.txt                           and then tune what was captured";
+
+struct CaptureOptions {
+  std::string out = "problems.txt";
+  std::vector<std::string> command;
+};
+
+[[noreturn]] void run_command(const CaptureOptions& options) {
+  ::setenv("VOSTOK_CAPTURE", std::filesystem::absolute(options.out).c_str(), 1);
+  std::vector<std::string> words = options.command;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  fail(ErrorCode::io_failure, "cannot run {}: {}", options.command.front(), std::strerror(errno));
+}
+
+}  // namespace
+
+void add_capture(CLI::App& parent) {
+  auto options = std::make_shared<CaptureOptions>();
+  CLI::App& app = *parent.add_subcommand("capture", "Run a program and write the problems that it plans to a problem file");
+  app.footer(examples);
+  app.add_option("--out", options->out, "Problem file that is appended to")->type_name("FILE")->capture_default_str();
+  app.add_option("command", options->command, "The program and its arguments, after --")->type_name("COMMAND")->required();
+  app.callback([options] { run_command(*options); });
+}
+
+}  // namespace vostok::cli

@@ -1,0 +1,86 @@
+#include "cli/problem_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/matrix_source.hpp"
+#include "sparse/text_file.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array of_the_command = {"--effort", "--budget", "--device", "--cache", "--explain", "--json"};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+void require_problem_only(const CLI::App& parsed) {
+  const CLI::App& operation = *parsed.get_subcommands().front();
+  for (const char* option : of_the_command)
+    if (operation.get_option(option)->count() > 0) fail(ErrorCode::invalid_argument, "{} is an option of the command, not of a problem", option);
+}
+
+/// By the options of `vostok run`. Errors: invalid_argument; CLI::ParseError.
+void parse_line(ProblemLine& line, const fs::path& folder) {
+  CLI::App app("a problem", "problem");
+  app.require_subcommand(1);
+  add_operations(app, [&](const RunOptions& options, std::unique_ptr<Job> job) {
+    line.options = options;
+    line.job = std::move(job);
+  });
+  try {
+    app.parse(line.text);
+  } catch (const CLI::ParseError&) {
+    if (app.get_subcommands().empty()) fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
+    throw;
+  }
+  require_problem_only(app);
+  require_matrix(line.options, *line.job);
+  if (!line.options.matrix.empty()) line.options.matrix = (folder / line.options.matrix).string();  // an absolute path stays itself
+}
+
+std::string reason_of(const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return "--help is no problem";  // --help ends the parsing as an error does
+  return error.what();
+}
+
+}  // namespace
+
+std::string place_of(const fs::path& path, const ProblemLine& line) { return fmt::format("{}:{}", path.string(), line.line); }
+
+std::vector<ProblemLine> read_problem_file(const fs::path& path) {
+  const std::string text = sparse::read_bytes(path);
+  std::vector<ProblemLine> lines;
+  int number = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view content = trimmed(std::string_view(text).substr(start, end - start));
+    start = end + 1;
+    ++number;
+    if (content.empty() || content.starts_with('#')) continue;
+    ProblemLine line{.line = number, .text = std::string(content)};
+    try {
+      parse_line(line, path.parent_path());
+    } catch (const CLI::ParseError& error) {
+      fail(ErrorCode::invalid_argument, "cannot read {}: {}", place_of(path, line), reason_of(error));
+    } catch (const Error& error) {
+      fail(error.code(), "cannot read {}: {}", place_of(path, line), error.what());
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace vostok::cli

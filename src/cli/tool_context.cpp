@@ -1,0 +1,16 @@
+#include "cli/tool_context.hpp"
+
+#include "base/text.hpp"
+
+namespace vostok::cli {
+
+Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress) {
+  Options options{.device = device};
+  if (!cache.empty()) options.cache.folder = cache;
+  options.log = [&progress](LogLevel level, std::string_view text) {
+    progress.note(fmt::format("{}{}", level == LogLevel::warning ? "warning: " : "", text));
+  };
+  return options;
+}
+
+}  // namespace vostok::cli

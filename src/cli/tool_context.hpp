@@ -1,0 +1,15 @@
+// The context of a command: its device, its caches, and its notices on stderr.
+#pragma once
+
+#include <string>
+
+#include <vostok/context.hpp>
+
+#include "cli/progress_line.hpp"
+
+namespace vostok::cli {
+
+/// `device` as --device takes it; `cache`: the caches' folder, empty for the default. `progress` must outlive the context.
+Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress);
+
+}  // namespace vostok::cli

@@ -1,0 +1,50 @@
+// `vostok tune`: every problem of a file, one after the other, within one limit of time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "cli/problem_file.hpp"
+
+namespace vostok::cli {
+
+struct TuneOptions {
+  std::string problems = {};  ///< the file
+  Effort effort = Effort::full;
+  Policy policy = Policy::warm;
+  std::optional<double> time_limit_seconds = {};  ///< for all problems together; absent: until every candidate was measured
+  std::string device = "auto";
+  std::string cache = {};
+  bool json = false;
+};
+
+/// What became of one problem.
+struct TunedProblem {
+  const ProblemLine* line = nullptr;
+  std::string error = {};     ///< why it has no choice; empty: it has one
+  Explanation choice = {};    ///< with its steps, where the operation has several
+  std::int64_t measured = 0;  ///< candidates
+  std::int64_t compiled = 0;  ///< kernels
+  double seconds = 0;
+};
+
+struct TuneReport {
+  DeviceInfo device = {};
+  std::size_t problems = 0;              ///< of the file
+  std::vector<TunedProblem> tuned = {};  ///< those that were reached
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+/// Tunes; errors of one problem are that problem's. Errors: those of opening the context.
+TuneReport tune_problems(const TuneOptions& options, const std::vector<ProblemLine>& lines);
+
+std::string tune_text(const TuneReport& report);
+std::string tune_json(const TuneReport& report);
+int tune_status(const TuneReport& report);
+
+}  // namespace vostok::cli

@@ -1,0 +1,123 @@
+#include "plan/survey.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "plan/features.hpp"
+#include "sparse/transpose.hpp"
+
+namespace vostok::plan {
+
+namespace {
+
+/// Decides as planning does, but loads nothing, and notes what it found.
+class SurveyPlanner final : public Planner {
+ public:
+  SurveyPlanner(std::shared_ptr<Session> session, Survey& survey) : Planner(std::move(session)), survey_(survey) {}
+
+  std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const override {
+    const auto decisions = decide_each(tasks, options);
+    for (std::size_t i = 0; i < tasks.size(); ++i) note(tasks[i], *decisions[i]);
+    return {};
+  }
+
+  TopologyStatistics statistics(const Topology& topology, bool transposed) const override {
+    TopologyStatistics found;
+    if (built([&] { found = Planner::statistics(topology, transposed); })) return found;
+    const sparse::Csr transpose = sparse::transpose(topology.state()->host_copy()).csr;
+    return sparse::statistics(transpose.rows, transpose.cols, transpose.row_offsets, transpose.column_indices);
+  }
+
+ protected:
+  std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const override {
+    std::vector<Decision> stored;
+    if (options.effort != Effort::heuristic || session()->cache_only()) stored = admitted(*task.query);
+    if (!stored.empty()) return std::make_shared<const Decision>(std::move(stored.front()));
+    return std::make_shared<const Decision>(predicted(*task.query, "no tuned choice is stored for this problem or one near it"));
+  }
+
+ private:
+  void note(const Task& task, const Decision& decision) const {
+    const ops::Query& query = *task.query;
+    SurveyedChoice choice{.query = query_words(query), .decision = decision};
+    for (const ops::Launch& launch : decision.family->launches(query, decision.config, {})) {
+      const codegen::KernelRequest request = launch.request();
+      choice.kernels.push_back({.expression = request.expression, .stored = session()->kernels().has(request, launch.shared_bytes())});
+    }
+    survey_.choices.push_back(std::move(choice));
+    if (task.topology) built([&] { task.topology.state()->pointers(decision.family->needs(query, decision.config)); });
+  }
+
+  /// False, and a note, where a kernel of the library's own steps is missing.
+  template <class Build>
+  bool built(const Build& build) const {
+    try {
+      build();
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::missing_kernel) throw;
+      std::vector<std::string>& notes = survey_.missing_forms;
+      if (std::find(notes.begin(), notes.end(), error.what()) == notes.end()) notes.emplace_back(error.what());
+      return false;
+    }
+  }
+
+  Survey& survey_;
+};
+
+std::string listed(const char* what, const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += fmt::format("\n  {}: {}", what, item);
+  return text;
+}
+
+}  // namespace
+
+bool SurveyedChoice::tuned() const {
+  switch (decision.provenance) {
+    case Provenance::tuned_here:
+    case Provenance::tuned_elsewhere:
+    case Provenance::shipped: return true;
+    case Provenance::nearest_problem:
+    case Provenance::nearest_device:
+    case Provenance::heuristic: return false;
+  }
+  return false;
+}
+
+std::vector<std::string> Survey::missing_choices() const {
+  std::vector<std::string> queries;
+  for (const SurveyedChoice& choice : choices)
+    if (!choice.tuned()) queries.push_back(choice.query);
+  return queries;
+}
+
+std::vector<std::string> Survey::missing_kernels() const {
+  std::vector<std::string> expressions;
+  for (const SurveyedChoice& choice : choices)
+    for (const SurveyedKernel& kernel : choice.kernels)
+      if (!kernel.stored && std::find(expressions.begin(), expressions.end(), kernel.expression) == expressions.end())
+        expressions.push_back(kernel.expression);
+  return expressions;
+}
+
+Survey survey(const std::shared_ptr<Session>& session, const std::function<void(const Planner&)>& make) {
+  Survey found;
+  const auto planner = std::make_shared<SurveyPlanner>(session, found);
+  make(*planner);
+  return found;
+}
+
+Error shortage(const Session& session, const Survey& survey, const Error& first) {
+  const auto choices = session.cache_only() ? survey.missing_choices() : std::vector<std::string>();
+  const auto kernels = session.compile() == CompilePolicy::never ? survey.missing_kernels() : std::vector<std::string>();
+  const auto forms = session.compile() == CompilePolicy::never ? survey.missing_forms : std::vector<std::string>();
+  if (choices.empty() && kernels.empty() && forms.empty()) return first;
+  return {choices.empty() ? ErrorCode::missing_kernel : ErrorCode::missing_choice,
+          fmt::format(
+              "cannot plan: {} tuned choices (Options::cache_only), {} kernels and {} derived forms (Options::compile is never) are missing:{}{}{}",
+              choices.size(), kernels.size(), forms.size(), listed("choice", choices), listed("kernel", kernels), listed("form", forms))};
+}
+
+}  // namespace vostok::plan

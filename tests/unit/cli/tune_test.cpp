@@ -1,0 +1,127 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cache/database.hpp"
+#include "sparse/text_file.hpp"
+#include "unit/cli/run_command.hpp"
+
+namespace vostok::cli::testing {
+namespace {
+
+Arguments tune(const std::filesystem::path& file, const Arguments& more) {
+  return Arguments{"tune", "--problems", file.string(), "--device", "emulator", "--effort", "quick", "--json"} + more;
+}
+
+/// Runs the tool until it says `part` on stderr, and interrupts it then. What it said on stdout, and its exit status.
+Outcome interrupted_at(const Tool& tool, const Arguments& arguments, const std::string& part) {
+  Arguments words = Arguments{VOSTOK_TOOL} + arguments;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const std::filesystem::path output = tool.folder() / "interrupted";
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    ::setenv("VOSTOK_CACHE_DIR", (tool.folder() / "cache").c_str(), 1);
+    ::execv(VOSTOK_TOOL, pointers.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  Outcome outcome;
+  char buffer[256];
+  bool sent = false;
+  for (ssize_t count = 0; (count = ::read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    outcome.errors.append(buffer, static_cast<std::size_t>(count));
+    if (!sent && contains(outcome.errors, part)) sent = ::kill(child, SIGINT) == 0;
+  }
+  ::close(ends[0]);
+  int state = 0;
+  ::waitpid(child, &state, 0);
+  outcome.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  outcome.output = sparse::read_bytes(output);
+  return outcome;
+}
+
+TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has nothing to measure") {
+  const Tool tool;
+  const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\nspmm --n=-1 --random 8x8x0.5\nbias --rows 3 --columns 41\n");
+  const Outcome stopped = interrupted_at(tool, tune(file, {}), "problem 1/3");
+  CAPTURE(stopped.errors);
+  CHECK(stopped.status == 130);
+  const auto first = nlohmann::json::parse(stopped.output);
+  CHECK(first["interrupted"] == true);
+  CHECK(first["reached"] == 1);
+  CHECK(first["results"][0]["choices"][0]["family"] == "bias_activation");
+
+  const Outcome rest = tool.run(tune(file, {}));
+  CAPTURE(rest.errors);
+  CHECK(rest.status == 3);  // the second problem's sizes make no sense
+  const auto second = nlohmann::json::parse(rest.output);
+  CHECK(second["reached"] == 3);
+  CHECK(second["failed"] == 1);
+  CHECK(contains(second["results"][1]["error"].get<std::string>(), "n = -1"));
+  CHECK(second["results"][2]["measured"].get<int>() > 1);
+  CHECK(second["results"][2]["choices"][0]["provenance"] == "tuned_here");
+
+  const auto again = nlohmann::json::parse(tool.run(tune(file, {})).output);
+  CHECK(again["measured"] == 0);
+  CHECK(again["results"][0]["compiled"] == 0);
+  // A config that no run has tried, as a new version of the library has them.
+  cache::Connection(tool.folder() / "cache" / "tuning.db", cache::Access::read_write, 5000)
+      .execute("DELETE FROM trial WHERE is_default = 0 AND config = (SELECT min(config) FROM trial WHERE is_default = 0)");
+  const auto newer = nlohmann::json::parse(tool.run(tune(file, {})).output);
+  CHECK(newer["measured"].get<int>() >= 1);
+  const auto cold = nlohmann::json::parse(tool.run(tune(file, {"--policy", "cold", "--time-limit", "100"})).output);
+  CHECK(cold["measured"].get<int>() > 1);
+}
+
+TEST_CASE("tune refuses what measures nothing") {
+  const Tool tool;
+  const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\n");
+  const Arguments command = {"tune", "--problems", file.string()};
+  check_refused(tool.run({"tune"}), {"--problems", "Try: vostok tune --help"});
+  check_refused(tool.run(command + Arguments{"--effort", "cached"}), {"effort cached measures nothing"});
+  check_refused(tool.run(command + Arguments{"--time-limit", "0"}), {"time limit of 0 seconds"});
+  check_refused(tool.run({"tune", "--problems", (tool.folder() / "absent.txt").string()}), {"absent.txt"});
+}
+
+TEST_CASE("capture runs a program, writes what it plans, and has its exit status; doctor then tells what that would compile") {
+  const Tool tool;
+  const auto file = tool.folder() / "captured.txt";
+  const Arguments run = {VOSTOK_TOOL, "run", "softmax", "--random", "24x16x0.5", "--device", "emulator"};
+  CHECK(tool.run(Arguments{"capture", "--out", file.string(), "--"} + run).status == 0);
+  const std::string text = sparse::read_bytes(file);
+  CHECK(text.starts_with("softmax --matrix captured.txt.matrices/"));
+  CHECK(tool.run({"capture", "--out", file.string(), "--", "sh", "-c", "exit 7"}).status == 7);
+  check_refused(tool.run({"capture", "--", "/no/such/program"}), {"/no/such/program"});
+  check_refused(tool.run({"capture"}), {"command"});
+
+  const Arguments doctor = {"doctor", "--problems", file.string(), "--device", "emulator", "--json"};
+  const Outcome complete = tool.run(doctor);
+  CAPTURE(complete.errors);
+  CHECK(complete.status == 0);
+  const auto known = nlohmann::json::parse(complete.output);
+  CHECK(known["problems"][0]["plans_without_compiler"] == true);
+  CHECK(known["problems"][0]["plans_from_cache_only"] == false);
+  CHECK(known["problems"][0]["choices"][0]["kernels"][0]["stored"] == true);
+
+  const Outcome lacking = tool.run(doctor + Arguments{"--cache", (tool.folder() / "empty").string()});
+  CHECK(lacking.status == 3);
+  const auto unknown = nlohmann::json::parse(lacking.output);
+  CHECK(unknown["problems"][0]["plans_without_compiler"] == false);
+  CHECK(unknown["problems"][0]["missing_kernels"].size() >= 1);
+  CHECK(unknown["problems"][0]["missing_choices"].size() == 1);
+}
+
+}  // namespace
+}  // namespace vostok::cli::testing
