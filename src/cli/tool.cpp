@@ -52,6 +52,7 @@ int parse_and_run(int argc, const char* const* argv) {
   add_capture(app);
   add_doctor(app, status);
   add_study(app, status);
+  add_pack(app, status);
   add_cache(app, status);
   add_tune_worker(app, status);
   try {

@@ -140,6 +140,11 @@ void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
         ops::copy_and_check(
             queue(), {.rows = rows, .cols = cols, .row_offsets = plan::array_of(source, offsets), .column_indices = plan::array_of(source, indices)},
             stored, {.column_counts = counted ? measuring.column_counts : nullptr}, measuring.measures);
+  if (counts_columns_early(cols, nonzeros)) scan_columns(queue(), measuring, cols, nonzeros);
+  if (own_.statistics.sorted) return;
+  const bool duplicates = own_.statistics.duplicates;
+  find_duplicates();
+  own_.statistics.duplicates = transposed_.statistics.duplicates = duplicates;
 }
 
 void TopologyState::build_on_device(const CsrView& csr, Stream stream) {

@@ -20,6 +20,7 @@ struct State {
   int compiles_that_work = 0;
   NvrtcResult result = NvrtcResult::success;
   std::string log;
+  std::string given_output;
 };
 
 State& state() {
@@ -55,6 +56,7 @@ NvrtcResult nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* c
     if (state().refused_option == options[i]) return NvrtcResult::invalid_option;
     program->output += std::string(options[i]) + "\n";
   }
+  if (!state().given_output.empty()) program->output = state().given_output;
   return state().compiles_that_work-- > 0 ? NvrtcResult::success : state().result;
 }
 NvrtcResult nvrtcGetLoweredName(_nvrtcProgram* program, const char* expression, const char** name) {
@@ -76,7 +78,8 @@ const vostok::fake::NvrtcControls* fake_nvrtc_controls() {
       .set_version = [](int major, int minor) { state().major = major, state().minor = minor; },
       .refuse_option = [](const char* option) { state().refused_option = option; },
       .end_compiles = [](int after, NvrtcResult result,
-                         const char* log) { state().compiles_that_work = after, state().result = result, state().log = log; }};
+                         const char* log) { state().compiles_that_work = after, state().result = result, state().log = log; },
+      .give_output = [](const char* text) { state().given_output = text; }};
   return &controls;
 }
 

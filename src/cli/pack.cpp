@@ -1,0 +1,254 @@
+#include "cli/pack.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/temporary_folder.hpp"
+#include "base/text.hpp"
+#include "cache/cache.hpp"
+#include "cache/location.hpp"
+#include "cache/replace_file.hpp"
+#include "cache/schema.hpp"
+#include "cache/tuning_content.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/matrix_source.hpp"
+#include "cli/problem_file.hpp"
+#include "cli/tool_context.hpp"
+#include "device/offline/boards.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  vostok pack --arch sm_80,sm_90 --problems problems.txt --out code.db    for the usual GPUs of two architectures\n"
+    "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --out code.db   for this GPU\n"
+    "  vostok pack --like tuning.db --problems problems.txt --out code.db      for every GPU that was tuned, and with what was tuned for it\n"
+    "\n"
+    "No GPU is needed, only NVRTC. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
+    "(CompilePolicy::never). Where no choice is stored, kernels are those of the heuristic's choice, which depends on the GPU: name it.\n"
+    "The kernels that take a topology from arrays in device memory, transpose it and pack its values are in the file too. A line of the problem\n"
+    "file is what follows `vostok run` on a command line.";
+
+/// Files of tuned choices, those of --like (which may be texts) as databases in the folder.
+std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& folder) {
+  std::vector<fs::path> files;
+  const auto add = [&](const fs::path& tuned) {
+    if (fs::exists(tuned)) files.push_back(fs::absolute(tuned));
+  };
+  for (const std::string& like : options.like) {
+    if (!fs::exists(like)) continue;  // the name of a GPU
+    files.push_back(folder / fmt::format("like{}.db", files.size()));
+    cache::write_content(cache::read_content(like), files.back());
+  }
+  const std::string tuning = cache::file_name(cache::Content::tuning);
+  const cache::Location user = options.cache.empty() ? cache::locate({}) : cache::Location{.folder = options.cache};
+  if (user.folder) add(*user.folder / tuning);
+  if (const auto shipped = cache::shipped_folder(cache::Probe())) add(*shipped / tuning);
+  return files;
+}
+
+/// Tuned choices without any code: every kernel that a plan needs is compiled into the folder.
+CacheOptions caches_in(const fs::path& folder, const std::vector<fs::path>& tuned) {
+  return {.folder = folder / "packed", .read_only = tuned, .shipped = folder / "none", .max_code_bytes = std::int64_t{1} << 40};
+}
+
+std::string fields_of(const plan::DeviceKey& device) {
+  return to_text({{"architecture", device.architecture},
+                  {"l2_bytes", fmt::format("{}", device.l2_bytes)},
+                  {"memory_bytes", fmt::format("{}", device.memory_bytes)},
+                  {"multiprocessors", fmt::format("{}", device.multiprocessors)},
+                  {"name", device.name}});
+}
+
+/// The GPUs that a tuning.db, or its dump, has rows of.
+std::vector<std::string> devices_in(const fs::path& tuned) {
+  std::vector<std::string> devices;
+  const auto add = [&](const plan::DeviceKey& device) {
+    if (device.architecture.starts_with("sm_")) devices.push_back(fields_of(device));
+  };
+  const cache::TuningContent content = cache::read_content(tuned);
+  for (const auto& row : content.winners) add(row.device);
+  for (const auto& row : content.trials) add(row.device);
+  if (devices.empty()) fail(ErrorCode::invalid_argument, "cannot pack like {}: it has rows of no GPU", tuned.string());
+  return devices;
+}
+
+std::string architecture_of(const std::string& target) { return device::offline::describe(target).info.architecture; }
+
+/// A band's mask is made by kernels: by the emulator's, where the device only compiles.
+Topology topology_of(const ProblemLine& line, const Context& context) {
+  if (line.options.band.empty()) return load(line.options, *line.job, context).topology;
+  const Context emulator(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+  return context.topology(load(line.options, *line.job, emulator).matrix.view());
+}
+
+bool is_tuned(const Explanation& explanation) {
+  if (explanation.steps.empty()) return explanation.provenance != Provenance::heuristic;
+  return std::all_of(explanation.steps.begin(), explanation.steps.end(), is_tuned);
+}
+
+/// Plans every line for one device, several at a time.
+class Packing {
+ public:
+  Packing(const PackOptions& options, Context context)
+      : options_(options), context_(std::move(context)), lines_(read_problem_file(options.problems)), failures_(lines_.size()) {}
+
+  PackedDevice run(std::vector<std::string>& failures) {
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back([this] { work(); });
+    work();
+    for (std::thread& thread : threads) thread.join();
+    for (std::string& failure : failures_)
+      if (!failure.empty()) failures.push_back(std::move(failure));
+    const DeviceInfo& info = context_.device();
+    return {.name = info.name,
+            .architecture = info.architecture,
+            .multiprocessors = info.multiprocessors,
+            .kernels = context_.counters().kernels_compiled,
+            .problems = planned_,
+            .tuned = tuned_};
+  }
+
+ private:
+  void work() {
+    for (std::size_t i = next_++; i < lines_.size(); i = next_++) pack_line(lines_[i], failures_[i]);
+  }
+
+  void pack_line(ProblemLine& line, std::string& failure) {
+    try {
+      Topology topology;
+      if (line.job->masked()) topology = topology_of(line, context_);
+      const AnyPlan plan = line.job->plan(context_, topology, line.options.plan);
+      ++planned_;
+      if (is_tuned(plan.explain())) ++tuned_;
+    } catch (const std::exception& error) {
+      failure =
+          fmt::format("{} for {} ({}): {}", place_of(options_.problems, line), context_.device().architecture, context_.device().name, error.what());
+    }
+  }
+
+  const PackOptions& options_;
+  Context context_;
+  std::vector<ProblemLine> lines_;  ///< their jobs keep their plans
+  std::vector<std::string> failures_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::int64_t> planned_ = 0;
+  std::atomic<std::int64_t> tuned_ = 0;
+};
+
+/// What could not be written is in memory only.
+void require_complete(const fs::path& packed, const PackReport& report) {
+  std::int64_t kernels = 0;
+  for (const PackedDevice& device : report.devices) kernels += device.kernels;
+  constexpr int patience_ms = 1000;
+  cache::Connection connection(packed, cache::Access::read_only, patience_ms);
+  const std::int64_t stored = connection.number("SELECT count(*) FROM code");
+  if (stored < kernels) fail(ErrorCode::io_failure, "cannot pack: {} kernels were compiled and {} stored in {}", kernels, stored, packed.string());
+}
+
+int run_pack(const PackOptions& options, bool json) {
+  const PackReport report = pack(options);
+  std::fputs((json ? pack_json(options, report) : pack_text(options, report)).c_str(), stdout);
+  std::fflush(stdout);  // the failures come last on a terminal
+  for (const std::string& failure : report.failures) std::fprintf(stderr, "vostok: %s\n", failure.c_str());
+  return report.failures.empty() ? exit_success : exit_bad_input;
+}
+
+}  // namespace
+
+std::vector<std::string> pack_targets(const PackOptions& options) {
+  std::vector<std::string> targets;
+  for (const std::string& like : options.like) {
+    if (!fs::exists(like)) targets.push_back(like);
+    else
+      for (std::string& device : devices_in(like)) targets.push_back(std::move(device));
+  }
+  const auto wanted = [&](const std::string& target) {
+    const auto& list = options.architectures;
+    return list.empty() || std::find(list.begin(), list.end(), architecture_of(target)) != list.end();
+  };
+  std::erase_if(targets, [&](const std::string& target) { return !wanted(target); });
+  for (const std::string& architecture : options.architectures)
+    if (std::none_of(targets.begin(), targets.end(), [&](const std::string& target) { return architecture_of(target) == architecture; }))
+      targets.push_back(architecture);
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  if (targets.empty()) fail(ErrorCode::invalid_argument, "cannot pack: give --arch or --like");
+  return targets;
+}
+
+PackReport pack(const PackOptions& options) {
+  const std::vector<std::string> targets = pack_targets(options);
+  const TemporaryFolder folder;
+  const std::vector<fs::path> tuned = tuned_files(options, folder.path());
+  PackReport report;
+  ProgressLine progress;
+  for (const std::string& target : targets) {
+    Options context = context_options("compile:" + target, {}, progress);
+    context.cache = caches_in(folder.path(), tuned);
+    context.nvrtc = options.nvrtc;
+    progress.update(fmt::format("packing for {}", target));
+    report.devices.push_back(Packing(options, Context(context)).run(report.failures));
+  }
+  progress.clear();
+  const fs::path packed = folder.path() / "packed" / cache::file_name(cache::Content::code);
+  require_complete(packed, report);
+  cache::replace_file(options.out, [&](const fs::path& fresh) { fs::copy_file(packed, fresh, fs::copy_options::overwrite_existing); });
+  report.bytes = static_cast<std::int64_t>(fs::file_size(options.out));
+  return report;
+}
+
+std::string pack_text(const PackOptions& options, const PackReport& report) {
+  std::int64_t kernels = 0;
+  std::string text;
+  for (const PackedDevice& device : report.devices) {
+    kernels += device.kernels;
+    text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems, {} of them by tuned choices\n", device.architecture, device.name,
+                        device.multiprocessors, device.kernels, device.problems, device.tuned);
+  }
+  return fmt::format("{}: {} kernels, {:.1f} KiB\n", options.out.string(), kernels, static_cast<double>(report.bytes) / 1024) + text;
+}
+
+std::string pack_json(const PackOptions& options, const PackReport& report) {
+  using nlohmann::ordered_json;
+  ordered_json object = {{"out", options.out.string()}, {"bytes", report.bytes}, {"devices", ordered_json::array()}};
+  for (const PackedDevice& device : report.devices)
+    object["devices"].push_back({{"architecture", device.architecture},
+                                 {"name", device.name},
+                                 {"multiprocessors", device.multiprocessors},
+                                 {"kernels", device.kernels},
+                                 {"problems", device.problems},
+                                 {"tuned", device.tuned}});
+  object["failures"] = report.failures;
+  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void add_pack(CLI::App& parent, int& status) {
+  auto options = std::make_shared<PackOptions>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App& app = *parent.add_subcommand("pack", "Compile the kernels of problems for GPUs that need not be here, into one file to ship");
+  app.footer(examples);
+  app.add_option("--arch", options->architectures, "Architectures, e.g. sm_80,sm_90; without --like the usual GPU of each")
+      ->type_name("NAMES")
+      ->delimiter(',');
+  app.add_option("--like", options->like, "A GPU by its driver's name, or a tuning.db (or its dump) whose GPUs are meant; may be repeated")
+      ->type_name("NAME");
+  app.add_option("--problems", options->problems, "Problem file: a line is what follows `vostok run`")->type_name("FILE")->required();
+  app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
+  app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
+  app.add_flag("--json", *json, "Print one JSON object instead of the report");
+  app.callback([options, json, &status] { status = run_pack(*options, *json); });
+}
+
+}  // namespace vostok::cli

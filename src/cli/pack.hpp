@@ -1,0 +1,47 @@
+// `vostok pack`: the kernels of problems, compiled for GPUs that need not be here, in one file that serves plans where nothing may compile.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vostok::cli {
+
+struct PackOptions {
+  std::vector<std::string> architectures = {};  ///< "sm_80", ...
+  std::vector<std::string> like = {};           ///< names of GPUs, or files of tuned choices, whose devices are meant
+  std::filesystem::path problems = {};
+  std::filesystem::path out = {};
+  std::string cache = {};                           ///< folder of the tuned choices; empty: the default
+  std::optional<std::filesystem::path> nvrtc = {};  ///< default: searched for
+};
+
+/// What was packed for one device.
+struct PackedDevice {
+  std::string name = {};
+  std::string architecture = {};
+  int multiprocessors = 0;
+  std::int64_t kernels = 0;   ///< of this device's architecture, compiled for it first
+  std::int64_t problems = 0;  ///< that can be planned
+  std::int64_t tuned = 0;     ///< of them: the choice is a stored one
+};
+
+struct PackReport {
+  std::vector<PackedDevice> devices = {};
+  std::int64_t bytes = 0;
+  std::vector<std::string> failures = {};  ///< "problems.txt:3 for sm_75: cannot plan ..."
+};
+
+/// The devices that the options mean, as open_compile_only takes them, each once. Errors: invalid_argument, io_failure.
+std::vector<std::string> pack_targets(const PackOptions& options);
+
+/// Plans every problem for every device, and puts all kernels of the plans, of packing and of the topologies' steps into `options.out`, which is
+/// replaced as a whole. A problem that cannot be planned for a device is a failure in the report. Errors: invalid_argument, io_failure, no_compiler.
+PackReport pack(const PackOptions& options);
+
+std::string pack_text(const PackOptions& options, const PackReport& report);
+std::string pack_json(const PackOptions& options, const PackReport& report);
+
+}  // namespace vostok::cli

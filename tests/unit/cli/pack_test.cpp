@@ -1,0 +1,228 @@
+// Kernels packed without a GPU serve plans where nothing may compile.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cache/dump.hpp"
+#include "cache/tuning_content.hpp"
+#include "cli/matrix_source.hpp"
+#include "cli/pack.hpp"
+#include "cli/problem_file.hpp"
+#include "context_state.hpp"
+#include "plan/features.hpp"
+#include "plan/plan_state.hpp"
+#include "unit/cli/tool_process.hpp"
+#include "unit/device/cuda_fixture.hpp"
+#include "unit/device/fake_cuda/fake_nvrtc.hpp"
+
+using namespace vostok;
+using namespace vostok::cli;
+using vostok::cli::testing::contains;
+using vostok::cli::testing::Tool;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A context whose only kernels are those of a file. A compiler that were asked for would not be there.
+Options packed_only(const std::string& device, const fs::path& packed, const fs::path& folder) {
+  return {.device = device,
+          .cache = {.folder = folder, .read_only = {packed}, .shipped = folder / "none"},
+          .compile = CompilePolicy::never,
+          .nvrtc = "/there/is/no/libnvrtc.so",
+          .log = [](LogLevel, std::string_view text) { MESSAGE(std::string(text)); }};
+}
+
+/// The same structure, in memory of the device.
+Topology from_device_memory(const Context& context, const sparse::Csr& matrix) {
+  device::Device& device = context.state()->session->device();
+  const auto bytes = [](const auto& values) { return static_cast<std::int64_t>(values.size() * sizeof(values[0])); };
+  const device::Buffer offsets(device, bytes(matrix.row_offsets)), columns(device, bytes(matrix.column_indices));
+  device.copy_to_device(offsets.data(), matrix.row_offsets.data(), offsets.bytes());
+  device.copy_to_device(columns.data(), matrix.column_indices.data(), columns.bytes());
+  return context.topology(
+      {.rows = matrix.rows, .cols = matrix.cols, .row_offsets = offsets.as<std::int64_t>(), .column_indices = columns.as<std::int32_t>()});
+}
+
+/// Plans, packs where the plan does, and compares with float64.
+void check_runs(const Context& context, const ProblemLine& line, bool in_device_memory) {
+  CAPTURE(line.text);
+  CAPTURE(in_device_memory);
+  device::Device& device = context.state()->session->device();
+  const sparse::Csr matrix = load_matrix(line.options, *line.job);
+  const Topology topology = in_device_memory ? from_device_memory(context, matrix) : context.topology(matrix.view());
+  const AnyPlan plan = line.job->plan(context, topology, line.options.plan);
+  const auto operands = line.job->make_case(device, matrix, 1);
+  const Workspace workspace = plan.make_workspace();
+  operands->set_workspace(workspace);
+  line.job->pack(device, *operands);
+  CHECK(operands->verify([&](Stream stream) { line.job->execute(stream, operands->arguments()); }).wrong == "");
+}
+
+struct FakeNvrtc {
+  FakeNvrtc() { controls->give_output("FAKE lowered 64"); }
+  ~FakeNvrtc() { controls->reset(); }
+  std::string path = test::beside_executable("fake_nvrtc.so");
+  const fake::NvrtcControls* controls = test::controls_of<fake::GetNvrtcControls>(path, "fake_nvrtc_controls");
+};
+
+/// It does not ask how large kernels' arguments are.
+constexpr const char* any_arguments = "fake_cuda_old.so";
+constexpr const char* fake_gpu = "architecture=sm_90 multiprocessors=132 name=Fake%20GPU";
+
+}  // namespace
+
+TEST_CASE("what was packed for the emulator plans, packs values and runs there without a compiler, from host and from device memory") {
+  for (const char* problem :
+       {"spmm --random 24x40x0.5 --n 8 --value-lifetime persistent", "spmm --random 24x40x0.5 --n 8 --family row_tile --transpose"}) {
+    const TemporaryFolder folder;
+    const fs::path problems = folder.write("problems.txt", problem);
+    const fs::path packed = folder / "packed.db";
+    const PackReport report = pack({.like = {"emulator"}, .problems = problems, .out = packed, .cache = folder / "none"});
+    for (const std::string& failure : report.failures) CHECK(failure == "");
+    REQUIRE(report.devices.size() == 1);
+    CHECK(report.devices[0].problems == 1);
+    CHECK(report.devices[0].tuned == 0);
+
+    const Context context(packed_only("emulator", packed, folder / "cache"));
+    for (const bool in_device_memory : {false, true})
+      for (const ProblemLine& line : read_problem_file(problems)) check_runs(context, line, in_device_memory);
+    CHECK(context.counters().kernels_compiled == 0);
+    CHECK(context.counters().code_hits > 0);
+    CHECK(context.counters().code_hits <= report.devices[0].kernels);
+  }
+}
+
+// Families whose forms are counted by kernels are left out: the fake driver runs none.
+TEST_CASE("a plan whose kernels are in a file opens no NVRTC, on a GPU like the one that was packed for") {
+  const TemporaryFolder folder;
+  const fs::path problems = folder.write("problems.txt",
+                                         "spmm --random 256x512x0.9 --n 64 --family row_tile\n"
+                                         "spmm --random 256x512x0.9 --n 64 --family row_tile --dtype f16 --value-lifetime persistent\n"
+                                         "sddmm --random 256x512x0.9 --n 64 --family row_strips\n"
+                                         "softmax --random 256x512x0.9\n"
+                                         "depthwise --channels 32 --height 14\n");
+  const fs::path packed = folder / "packed.db";
+  PackReport report;
+  {
+    const FakeNvrtc nvrtc;
+    report = pack({.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+  }
+  for (const std::string& failure : report.failures) CHECK(failure == "");
+  REQUIRE(report.devices.size() == 1);
+  CHECK(report.devices[0].problems == 5);
+
+  const test::FakeDriver driver(any_arguments);
+  const Context context(packed_only("cuda:0", packed, folder / "cache"));
+  for (const ProblemLine& line : read_problem_file(problems)) {
+    CAPTURE(line.text);
+    Topology topology;
+    if (line.job->masked()) topology = load(line.options, *line.job, context).topology;
+    CHECK(line.job->plan(context, topology, line.options.plan));
+  }
+  CHECK(context.counters().kernels_compiled == 0);
+  CHECK(context.counters().code_hits >= 5);
+}
+
+TEST_CASE("a problem that was not packed is missing_kernel, and names what is missing") {
+  const TemporaryFolder folder;
+  const fs::path problems = folder.write("problems.txt", "softmax --random 256x512x0.9\n");
+  const fs::path others = folder.write("others.txt", "sddmm --random 256x512x0.9 --n 64 --family row_strips\n");
+  const fs::path packed = folder / "packed.db";
+  {
+    const FakeNvrtc nvrtc;
+    pack({.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+  }
+  const test::FakeDriver driver(any_arguments);
+  const Context context(packed_only("cuda:0", packed, folder / "cache"));
+  const ProblemLine line = std::move(read_problem_file(others).front());
+  const Topology topology = load(line.options, *line.job, context).topology;
+  const test::Caught error = test::caught([&] { line.job->plan(context, topology, line.options.plan); });
+  CHECK(error.code == ErrorCode::missing_kernel);
+  CHECK(error.says("row_strips"));
+}
+
+TEST_CASE("a context that only compiles does not execute") {
+  const FakeNvrtc nvrtc;
+  const Context context(Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
+  const sparse::Csr matrix{.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}};
+  const SpmmPlan plan = context.plan(Spmm{.n = 4}, context.topology(matrix.view()));
+  alignas(16) float memory[4] = {};
+  const Workspace workspace = plan.make_workspace();
+  const test::Caught error =
+      test::caught([&] { plan.execute(nullptr, {.values = memory, .dense = memory, .output = memory, .workspace = workspace}); });
+  CHECK(error.code == ErrorCode::no_device);
+  CHECK(error.says("Fake GPU"));
+}
+
+TEST_CASE("what was tuned for a device is what is packed for it, and what a plan takes there") {
+  const TemporaryFolder folder;
+  const fs::path problems = folder.write("problems.txt", "softmax --random 256x512x0.9\n");
+  const fs::path packed = folder / "packed.db";
+  const fs::path tuned = folder / "tuned.db";
+  const FakeNvrtc nvrtc;
+  const test::FakeDriver driver(any_arguments);
+  const ProblemLine line = std::move(read_problem_file(problems).front());
+  FieldMap choice;
+  {
+    const Context context(Options{.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path});
+    const AnyPlan plan = line.job->plan(context, load(line.options, *line.job, context).topology, line.options.plan);
+    const ops::Query& query = *plan.state()->choices.front().query;
+    for (FieldMap& config : ops::find_family("softmax", plan.family())->short_list(query))
+      if (config != plan.config() && !ops::find_family("softmax", plan.family())->forbidden(query, config)) choice = std::move(config);
+    REQUIRE(!choice.empty());
+    cache::write_content({.winners = {{.problem = plan::problem_key(query),
+                                       .device = context.state()->session->device_key(),
+                                       .winner = {.family = plan.family(), .config = choice, .median_us = 5, .rounds = 15}}}},
+                         tuned);
+  }
+  const fs::path text = folder.write("tuned.txt", cache::dump(tuned));
+  for (const fs::path& like : {tuned, text}) {
+    const PackReport report = pack({.like = {like.string()}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+    for (const std::string& failure : report.failures) CHECK(failure == "");
+    REQUIRE(report.devices.size() == 1);
+    CHECK(report.devices[0].name == "Fake GPU");
+    CHECK(report.devices[0].tuned == 1);
+  }
+
+  Options options = packed_only("cuda:0", packed, folder / "cache");
+  options.cache.read_only.push_back(tuned);
+  const Context context(options);
+  const AnyPlan plan = line.job->plan(context, load(line.options, *line.job, context).topology, line.options.plan);
+  CHECK(plan.config() == choice);
+  CHECK(context.counters().kernels_compiled == 0);
+}
+
+TEST_CASE("the tool packs what it can, and says what it cannot") {
+  const Tool tool;
+  tool.folder().write("problems.txt", "softmax --random 64x64x0.5\nspmm --matrix missing.smtx --n 4\n");
+  const fs::path out = tool.folder() / "packed.db";
+  const std::string problems = (tool.folder() / "problems.txt").string();
+  const auto outcome = tool.run({"pack", "--arch", "sm_75,sm_90", "--problems", problems, "--out", out.string(), "--json"},
+                                {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 2);
+  CHECK(contains(outcome.errors, "problems.txt:2 for sm_75"));
+  CHECK(contains(outcome.errors, "problems.txt:2 for sm_90"));
+  CHECK(contains(outcome.errors, "missing.smtx"));
+  const auto object = nlohmann::json::parse(outcome.output);
+  CHECK(object["devices"].size() == 2);
+  CHECK(object["devices"][0]["architecture"] == "sm_75");
+  CHECK(object["devices"][0]["problems"] == 1);
+  CHECK(object["devices"][0]["kernels"] > 1);
+  CHECK(object["failures"].size() == 2);
+  CHECK(object["bytes"] == fs::file_size(out));
+
+  const auto nothing = tool.run({"pack", "--problems", problems, "--out", out.string()});
+  CHECK(nothing.status == 2);
+  CHECK(contains(nothing.errors, "--arch or --like"));
+}
+
+TEST_CASE("devices to pack for come from names, architectures and tuned choices, each once") {
+  CHECK(pack_targets({.architectures = {"sm_90", "sm_80"}}) == std::vector<std::string>{"sm_80", "sm_90"});
+  CHECK(pack_targets({.architectures = {"sm_90", "sm_80"}, .like = {"NVIDIA H200", "Tesla T4"}}) == std::vector<std::string>{"NVIDIA H200", "sm_80"});
+  CHECK(test::caught([] { pack_targets({}); }).code == ErrorCode::invalid_argument);
+  const test::Caught unknown = test::caught([] { pack_targets({.architectures = {"sm_90"}, .like = {"NVIDIA H9000"}}); });
+  CHECK(unknown.code == ErrorCode::invalid_argument);
+  CHECK(unknown.says("NVIDIA H200"));
+}
