@@ -22,6 +22,7 @@ training   a mask that is replaced 200 times: topology and three rebinds, memory
 sparse_mlp a 90 % sparse perceptron trained beside its dense-masked twin, its masks regrown every 50 steps
 ablation   bench_ablation: each technique off, one at a time
 overhead   bench_overhead: execute beside a raw launch
+plan       bench_plan: what a plan costs, with no cache, from a cold process's files, and decided before
 all        the measurements one after another, the most important first, within --deadline SECONDS (default 560). ARGUMENTs that are
            steps replace the list; others go to spmm, sddmm and softmax (default: --effort quick --budget 3). Leaves three files in OUT:
            results.tar.gz, summary.txt and tuning.db; kernels and choices stay in VOSTOK_CACHE_DIR (default: a folder in TMPDIR) for the
@@ -72,7 +73,7 @@ measure() {
     spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:*) compare "$@" ;;
     ablation) "$bin/bench_ablation" --data "$data" --out "$out/ablation.json" "${@:2}" 2>&1 | tee "$out/ablation.txt" ;;
     sparse_mlp) "$bin/bench_sparse_mlp" --regrow 50 --out "$out/sparse_mlp.json" "${@:2}" 2>&1 | tee "$out/sparse_mlp.txt" ;;
-    training | overhead) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
+    training | overhead | plan) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
     *) echo "on_gpu.sh: '$1' is no measurement" >&2; return 2 ;;
   esac
 }
@@ -82,7 +83,7 @@ measure() {
 # What may be spent on a step, in seconds: enough for all its problems, so that a slow one does not take the next one's time.
 slice_of() {
   case $1 in
-    training | overhead) echo 40 ;;
+    training | overhead | plan) echo 40 ;;
     softmax* | *:synthetic | sparse_mlp) echo 60 ;;
     *) echo 170 ;;
   esac
@@ -99,7 +100,7 @@ all() {
   while [ $# -gt 0 ]; do
     case $1 in
       --deadline) deadline=$2; shift ;;
-      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | sparse_mlp | overhead | ablation) steps+=("$1") ;;
+      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | sparse_mlp | overhead | plan | ablation) steps+=("$1") ;;
       *) arguments+=("$1") ;;
     esac
     shift
@@ -118,7 +119,7 @@ all() {
     echo "=== $name, $seconds s at most ($((deadline - SECONDS)) s left)"
     status=0
     case $name in
-      training | sparse_mlp | overhead) measure "$name" || status=$? ;;
+      training | sparse_mlp | overhead | plan) measure "$name" || status=$? ;;
       ablation) measure "$name" --effort cached --deadline "$seconds" || status=$? ;;
       *) measure "$name" "${arguments[@]}" --deadline "$seconds" || status=$? ;;
     esac
@@ -143,6 +144,6 @@ case $step in
     ;;
   memcheck | racecheck) sanitize "$step" "$@" ;;
   all) all "$@" ;;
-  spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | overhead) measure "$step" "$@" ;;
+  spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | overhead | plan) measure "$step" "$@" ;;
   *) usage; exit 2 ;;
 esac
