@@ -104,10 +104,11 @@ void plan_once(const PlanBenchOptions& options) {
     line["context_us"] = time_us([&] { context.emplace(context_options(options)); });
     Topology topology;
     line["topology_us"] = time_us([&] { topology = context->topology(matrix.view()); });
+    const std::int64_t compiled_before = context->counters().kernels_compiled;
     std::optional<AnyPlan> plan;
     line["plan_us"] = time_us([&] { plan = subject.plan(*context, topology, {.family = subject.family}); });
     line["family"] = plan->family();
-    line["compiled"] = context->counters().kernels_compiled;
+    line["compiled"] = context->counters().kernels_compiled - compiled_before;
     line["compiler_us"] = context->counters().compile_us;
   } catch (const Error& error) {
     line = {{"failure", error.what()}, {"declined", error.code() == ErrorCode::unsupported}};
