@@ -1,6 +1,7 @@
-// Random configs of a family, away from its default: what tests run beside it.
+// Random choices, and random configs of a family, away from its default: what tests run beside it.
 #pragma once
 
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -11,6 +12,11 @@
 #include "sparse/generate.hpp"
 
 namespace vostok::test {
+
+template <class T>
+T pick(sparse::Random& random, std::initializer_list<T> values) {
+  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
+}
 
 /// Values to try for each field of a config.
 using FieldValues = std::map<std::string, std::vector<std::string>>;

@@ -39,7 +39,7 @@ struct SpmmProduct {
     const sparse::Csr& a = host.walked;
     return sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices);
   }
-  ops::SpmmQuery query(const device::Device& device) const { return *ops::make_query(problem(), statistics(), {n(), n()}, &device); }
+  ops::SpmmQuery query(const device::Device* device) const { return *ops::make_query(problem(), statistics(), {n(), n()}, device); }
 };
 
 inline SpmmProduct make_product(sparse::Csr csr, const Spmm& problem, std::uint64_t seed) {
@@ -111,7 +111,7 @@ inline std::shared_ptr<const device::Kernel> compiled(device::Device& device, co
 /// anything but C was written.
 inline std::vector<float> run_product(const ops::Family& family, device::Device& device, const SpmmProduct& c, const FieldMap& config) {
   const tune::SpmmHost& host = c.host;
-  const ops::SpmmQuery query = c.query(device);
+  const ops::SpmmQuery query = c.query(&device);
   const DeviceTopology topology(device, c, family.needs(query, config));
   std::vector<ops::Launch> launches = family.launches(query, config, topology.pointers);
   ops::SpmmQuery compiled_query = query;

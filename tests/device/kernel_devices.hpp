@@ -1,6 +1,8 @@
 // Devices for tests that run kernels below the planner: the emulator in several thread orders, and every GPU.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 #include "device/device.hpp"
 #include "device/emulator/emulator.hpp"
 #include "device/gpus.hpp"
+#include "ops/family.hpp"
 #include "ops/launch.hpp"
 
 namespace vostok::test {
@@ -44,6 +47,33 @@ inline const std::vector<NamedDevice>& kernel_devices() {
     return list;
   }();
   return devices;
+}
+
+/// Those of them that the family runs on: a GPU may be too old.
+inline std::vector<NamedDevice> devices_of(const ops::Family& family) {
+  std::vector<NamedDevice> found;
+  for (const NamedDevice& on : kernel_devices()) {
+    if (family.runs_on(on.device->architecture())) found.push_back(on);
+    else MESSAGE(std::string(family.name()), " skipped: it does not run on ", on.name);
+  }
+  return found;
+}
+
+/// The emulator's thread orders together, and each GPU alone: what is tried once in a group is tried on every kind of device.
+inline std::vector<std::vector<NamedDevice>> device_groups(const std::vector<NamedDevice>& devices) {
+  std::vector<std::vector<NamedDevice>> groups;
+  for (const NamedDevice& on : devices) {
+    if (!on.is_emulator() || groups.empty()) groups.emplace_back();
+    groups.back().push_back(on);
+  }
+  return groups;
+}
+
+/// One of each group: the thread orders take turns.
+inline std::vector<NamedDevice> devices_of_turn(const std::vector<NamedDevice>& devices, std::size_t turn) {
+  std::vector<NamedDevice> list;
+  for (const std::vector<NamedDevice>& group : device_groups(devices)) list.push_back(group[turn % group.size()]);
+  return list;
 }
 
 /// Compiles, once for all devices of an architecture, and loads what a launch needs.

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include <vostok/spmm.hpp>
+
+#include "device/pairwise.hpp"
 #include "device/uneven_mask.hpp"
 #include "ops/stored_matrix.hpp"
 
@@ -47,8 +50,7 @@ inline void choose_place(Levels& levels, const Spmm& problem, Layout layout, std
 }
 
 /// A problem of these levels for a family on tensor cores, or for one that serves other n.
-inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
-                                             const std::array<std::int64_t, 7>& sizes = {64, 1, 24, 33, 7, 200, 130}) {
+inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed, const std::array<std::int64_t, 7>& sizes) {
   struct Shape {
     std::int64_t rows, cols;
   };
@@ -80,6 +82,20 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
   p.epilogue.residual = levels.choose(booleans);
   p.epilogue.accumulate = levels.choose(booleans);
   return {.problem = p, .csr = csr};
+}
+
+constexpr std::array<std::int64_t, 7> tensor_sizes = {64, 1, 24, 33, 7, 200, 130};  ///< n of such problems
+
+/// Problems among which every pair of levels occurs.
+inline std::vector<LevelledProblem> paired_tensor_problems(std::uint64_t seed, const std::array<std::int64_t, 7>& sizes = tensor_sizes) {
+  Levels counting(nullptr);
+  choose_tensor_problem(counting, seed, sizes);
+  std::vector<LevelledProblem> problems;
+  for (const std::vector<int>& row : pairwise(counting.counts(), seed)) {
+    Levels levels(&row);
+    problems.push_back(choose_tensor_problem(levels, seed, sizes));
+  }
+  return problems;
 }
 
 }  // namespace vostok::test

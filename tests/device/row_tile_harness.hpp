@@ -1,7 +1,7 @@
 // Runs row_tile configs below the planner.
 #pragma once
 
-#include "device/csr_product_harness.hpp"
+#include "device/csr_trials.hpp"
 #include "ops/spmm/row_tile.hpp"
 
 namespace vostok::test {
@@ -17,5 +17,13 @@ inline std::vector<float> run_row_tile(device::Device& device, const RowTileCase
 }
 
 inline void check_row_tile(const NamedDevice& on, const RowTileCase& c, const FieldMap& config) { check_product(row_tile(), on, c, config); }
+
+inline CsrSubject row_tile_subject(const FieldValues& values) {
+  return {.family = row_tile(),
+          .devices = kernel_devices(),
+          .values = values,
+          .run = [](const NamedDevice& on, const RowTileCase& c, const FieldMap& config) { return run_row_tile(*on.device, c, config); },
+          .check = check_row_tile};
+}
 
 }  // namespace vostok::test

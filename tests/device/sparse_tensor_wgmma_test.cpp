@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "codegen/fields.hpp"
-#include "device/pairwise.hpp"
 #include "device/problem_levels.hpp"
 #include "device/sparse_tensor_harness.hpp"
 #include "device/uneven_mask.hpp"
@@ -144,14 +143,11 @@ TEST_CASE("sparse_tensor_wgmma: strips that do not fit their stage are read from
 TEST_CASE("sparse_tensor_wgmma: every pair of types, layouts, strides, batches and epilogues is right") {
   MESSAGE("seed " << seed);
   constexpr std::array<std::int64_t, 7> sizes = {64, 40, 256, 72, 48, 200, 136};
-  test::Levels counting(nullptr);
-  test::choose_tensor_problem(counting, seed, sizes);
-  const std::vector<std::vector<int>> rows = test::pairwise(counting.counts(), seed);
+  const std::vector<test::LevelledProblem> problems = test::paired_tensor_problems(seed, sizes);
   int served = 0;
   for (const test::NamedDevice& on : hoppers())
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      test::Levels levels(&rows[i]);
-      test::LevelledProblem chosen = test::choose_tensor_problem(levels, seed, sizes);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      test::LevelledProblem chosen = problems[i];
       if (chosen.problem.element == Dtype::f32) chosen.problem.element = i % 2 == 0 ? Dtype::f16 : Dtype::bf16;
       chosen.problem.alignment_bytes = 16;
       const SparseCase c(chosen.csr, chosen.problem, seed + i);

@@ -8,27 +8,10 @@
 #include <vostok/spmm.hpp>
 
 #include "device/pairwise.hpp"
+#include "device/problem_levels.hpp"
 #include "device/uneven_mask.hpp"
-#include "ops/stored_matrix.hpp"
 
 namespace vostok::test {
-
-/// Chooses a property's value by the level of its factor.
-class Levels {
- public:
-  explicit Levels(const std::vector<int>* row) : row_(row) {}
-  template <class T, std::size_t count>
-  T choose(const std::array<T, count>& values) {
-    if (row_ == nullptr) return counts_.push_back(count), values[0];
-    return values[static_cast<std::size_t>((*row_)[next_++])];
-  }
-  const std::vector<int>& counts() const { return counts_; }
-
- private:
-  const std::vector<int>* row_;
-  std::size_t next_ = 0;
-  std::vector<int> counts_;
-};
 
 struct PairedProblem {
   Spmm problem;
@@ -59,17 +42,8 @@ inline PairedProblem choose(Levels& levels, std::uint64_t seed) {
   if (value_gap >= 0) p.value_stride = (csr.nonzeros() + 8) / 8 * 8 + value_gap;
   const std::int64_t m = p.sparse_transposed ? csr.cols : csr.rows;
   const std::int64_t k = p.sparse_transposed ? csr.rows : csr.cols;
-  // Matrices of a batch lie behind one another, with a gap or without, or side by side.
-  const auto place = [&](Layout layout, std::int64_t rows, std::int64_t padding, std::int64_t& leading, std::int64_t& stride) {
-    const std::int64_t length = ops::stored_matrix(layout, rows, p.n, 0, 0).length;
-    const int lines = levels.choose(std::array{0, 1, 2});  // packed, padded, those of a batch side by side
-    if (lines != 0) leading = (lines == 2 ? p.batch : 1) * length + padding;
-    const bool gap = levels.choose(booleans);
-    if (lines == 2) stride = length;
-    else if (gap) stride = ops::stored_matrix(layout, rows, p.n, leading, 0).stride + 2 * padding;
-  };
-  place(p.dense_layout, k, 8, p.dense_leading, p.dense_stride);
-  place(p.output_layout, m, 5, p.output_leading, p.output_stride);
+  choose_place(levels, p, p.dense_layout, k, 8, p.dense_leading, p.dense_stride);
+  choose_place(levels, p, p.output_layout, m, 5, p.output_leading, p.output_stride);
   p.alignment_bytes = std::max(levels.choose(std::array{16, 8, 2}), size_of(p.element));
   p.math = levels.choose(std::array{Math::accurate, Math::strict, Math::tf32});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});

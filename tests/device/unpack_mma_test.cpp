@@ -1,15 +1,8 @@
 // unpack_mma against float64, on the emulator in several thread orders and on every GPU: every field in every value, problems in
 // which every pair of properties occurs, sizes from nothing up, and what must not leak.
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <set>
 
-#include "codegen/fields.hpp"
-#include "device/config_walk.hpp"
-#include "device/pairwise.hpp"
-#include "device/problem_levels.hpp"
+#include "device/packed_trials.hpp"
 #include "device/unpack_harness.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
@@ -23,19 +16,6 @@ constexpr std::uint64_t seed = 20310;
 const ops::Family& family() {
   static const std::unique_ptr<ops::Family> made = ops::make_unpack_mma();
   return *made;
-}
-
-/// The devices that the family runs on: a GPU may be too old.
-const std::vector<NamedDevice>& devices() {
-  static const std::vector<NamedDevice> list = [] {
-    std::vector<NamedDevice> found;
-    for (const NamedDevice& on : kernel_devices()) {
-      if (family().runs_on(on.device->architecture())) found.push_back(on);
-      else MESSAGE("unpack_mma skipped on " << on.name << ": it needs sm_80");
-    }
-    return found;
-  }();
-  return list;
 }
 
 const FieldValues& field_values() {
@@ -57,97 +37,36 @@ const FieldValues& field_values() {
   return values;
 }
 
-FieldMap default_config(const ops::SpmmQuery& query) { return family().default_config(query); }
-
-template <class T>
-T pick(sparse::Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
-}
-
-Spmm persistent(std::int64_t n, Dtype element, Layout dense_layout = Layout::row_major) {
-  return {.n = n, .element = element, .output = Dtype::f32, .dense_layout = dense_layout, .value_lifetime = ValueLifetime::persistent};
-}
-
-/// The family takes the query, unless there is nothing to multiply.
-void require_served(const UnpackCase& c, const ops::SpmmQuery& query) {
-  REQUIRE(family().declines(query).value_or("") == (c.host.walked.nonzeros() == 0 ? "A has no nonzeros" : ""));
-}
-
-/// body(on, config) for the default and a random config of each device.
-void on_each(const UnpackCase& c, sparse::Random& random, const std::function<void(const NamedDevice&, const FieldMap&)>& body) {
-  for (const NamedDevice& on : devices()) {
-    const ops::SpmmQuery query = c.query(on.device.get());
-    require_served(c, query);
-    body(on, default_config(query));
-    body(on, random_config(family(), query, field_values(), random));
-  }
-}
-
-/// Columns of B in use by row `row`.
-std::set<std::int32_t> columns_of(const sparse::Csr& csr, std::int64_t row) {
-  return {csr.column_indices.begin() + csr.row_offsets[static_cast<std::size_t>(row)],
-          csr.column_indices.begin() + csr.row_offsets[static_cast<std::size_t>(row) + 1]};
+const Subject<UnpackCase>& subject() {
+  static const Subject<UnpackCase> made{
+      .family = family(),
+      .devices = devices_of(family()),
+      .values = field_values(),
+      .run = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { return run_unpack(*on.device, family(), c, config); },
+      .check = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { check_unpack(on, family(), c, config); },
+      .slow = true};
+  return made;
 }
 
 }  // namespace
 
 TEST_CASE("unpack_mma: every field of a config is tried in every value, and each gives the right product") {
-  std::set<std::string> fields, tried;
-  for (const auto& [field, value] : codegen::to_map(UnpackMmaConfig{})) fields.insert(field);
-  for (const auto& [field, values] : field_values()) tried.insert(field);
-  REQUIRE(fields == tried);
-
+  require_every_field<UnpackMmaConfig>(field_values());
   std::vector<UnpackCase> cases;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     Spmm problem = persistent(72, element);
     problem.math = Math::tf32;
     cases.emplace_back(uneven_mask(100, 450, seed), problem, seed);
   }
-  for (const NamedDevice& on : devices()) {
-    std::set<std::pair<std::string, std::string>> seen;
-    sparse::Random random(seed);
-    for (const auto& [field, values] : field_values())
-      for (const std::string& value : values) {
-        if (seen.contains({field, value})) continue;
-        INFO(field, " = ", value);
-        // The first case that admits the value, so that f32's own come from f32.
-        for (const UnpackCase& c : cases) {
-          const ops::SpmmQuery query = c.query(on.device.get());
-          if (field == "mode" && family().default_config(query).at("mode").substr(0, 3) != value.substr(0, 3) && c.problem().element != Dtype::f32)
-            continue;
-          const std::optional<FieldMap> config = walk(family(), query, field_values(), random, field, value);
-          if (!config) continue;
-          seen.insert(config->begin(), config->end());
-          check_unpack(on, family(), c, *config);
-          break;
-        }
-        CHECK(seen.contains({field, value}));
-        if (thread_sanitized) break;
-      }
-  }
+  // A mode of 16-bit elements is that of their type.
+  check_every_value(subject(), cases, seed, [](const UnpackCase& c, const std::string& field, const std::string& value) {
+    const Dtype element = c.problem().element;
+    return field != "mode" || element == Dtype::f32 || value.starts_with(name(element));
+  });
 }
 
 TEST_CASE("unpack_mma: every pair of types, layouts, strides, batches, alignments and epilogues is right") {
-  MESSAGE("seed " << seed);
-  Levels counting(nullptr);
-  choose_tensor_problem(counting, seed);
-  std::vector<std::vector<int>> rows = pairwise(counting.counts(), seed);
-  CHECK(rows.size() >= 30);
-  if (thread_sanitized) {
-    MESSAGE("skipped: all but 4 of " << rows.size() << " problems, which take ThreadSanitizer too long");
-    rows.resize(4);
-  }
-  for (const NamedDevice& on : devices()) {
-    sparse::Random random(seed);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      Levels levels(&rows[i]);
-      const LevelledProblem chosen = choose_tensor_problem(levels, seed);
-      const UnpackCase c(chosen.csr, chosen.problem, seed + i);
-      const ops::SpmmQuery query = c.query(on.device.get());
-      require_served(c, query);
-      check_unpack(on, family(), c, i % 2 == 0 ? default_config(query) : random_config(family(), query, field_values(), random));
-    }
-  }
+  check_paired_problems(subject(), seed, tensor_sizes, [](Spmm&, std::size_t) {});
 }
 
 TEST_CASE("unpack_mma: the default config and random configs are right on random shapes, n from 1 to 300") {
@@ -160,7 +79,8 @@ TEST_CASE("unpack_mma: the default config and random configs are right on random
     if (random.below(2) == 0) problem.value_lifetime = ValueLifetime::per_call;
     if (random.below(3) == 0) problem.alignment_bytes = size_of(problem.element);
     const UnpackCase c(uneven_mask(rows, cols, random.bits()), problem, random.bits());
-    on_each(c, random, [&](const NamedDevice& on, const FieldMap& config) { check_unpack(on, family(), c, config); });
+    on_each(subject(), static_cast<std::size_t>(i), c, random,
+            [&](const NamedDevice& on, const FieldMap& config) { subject().check(on, c, config); });
   }
 }
 
@@ -170,65 +90,34 @@ TEST_CASE("unpack_mma: n is right from 1 to 40, at every alignment of B") {
     Spmm problem = persistent(n, static_cast<Dtype>(n % 3), n % 2 == 0 ? Layout::row_major : Layout::column_major);
     problem.alignment_bytes = std::max(size_of(problem.element), 2 << n % 4);
     const UnpackCase c(sparse::uniform(40, 100 + n, 0.6, random.bits()), problem, random.bits());
-    const NamedDevice& on = devices()[static_cast<std::size_t>(n) % devices().size()];
-    check_unpack(on, family(), c, default_config(c.query(on.device.get())));
+    for (const NamedDevice& on : devices_of_turn(subject().devices, static_cast<std::size_t>(n)))
+      subject().check(on, c, subject().default_config(on, c));
   }
 }
 
 TEST_CASE("unpack_mma: configs of the space are right on a matrix with uneven rows") {
   MESSAGE("seed " << seed);
+  sparse::Random random(seed);
+  std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::f32})
     for (const std::int64_t n : {16, 100}) {
       const UnpackCase c(uneven_mask(130, 300, seed), persistent(n, element), seed);
-      for (const NamedDevice& on : devices()) {
-        const ops::SpmmQuery query = c.query(on.device.get());
-        std::vector<FieldMap> admitted;
-        for (FieldMap& config : family().space(query))
-          if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
-        sparse::Random random(seed);
-        for (int i = 0; i < (thread_sanitized ? 1 : 3); ++i)
-          check_unpack(on, family(), c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
-      }
+      for (int i = 0; i < (thread_sanitized ? 1 : 3); ++i)
+        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, subject().space_config(on, c, random));
     }
 }
 
 TEST_CASE("unpack_mma: full rows, empty matrices, no rows, no columns, and one element are right, with every epilogue's help") {
-  const Epilogue everything{.bias = Bias::per_column, .residual = true, .activation = Activation::silu, .scale = Scale::device, .accumulate = true};
-  sparse::Csr full{.rows = 17, .cols = 200};
-  for (std::int32_t r = 0; r < 17; ++r) {
-    for (std::int32_t k = 0; k < 200; ++k) full.column_indices.push_back(k);
-    full.row_offsets.push_back(full.nonzeros());
-  }
-  const std::vector<sparse::Csr> matrices = {full,
-                                             {.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}},
-                                             {.rows = 3, .cols = 0, .row_offsets = {0, 0, 0, 0}},
-                                             {.rows = 0, .cols = 3},
-                                             {.rows = 2, .cols = 70, .row_offsets = {0, 0, 0}},
-                                             {.rows = 0, .cols = 0}};
-  for (const NamedDevice& on : devices())
-    for (const sparse::Csr& csr : matrices)
-      for (const Dtype element : {Dtype::f16, Dtype::f32})
-        for (const bool plain : {false, true}) {
-          Spmm problem = persistent(5, element);
-          problem.batch = 2;
-          problem.value_lifetime = plain ? ValueLifetime::persistent : ValueLifetime::per_call;
-          if (!plain) problem.epilogue = everything;
-          const UnpackCase c(csr, problem, seed);
-          check_unpack(on, family(), c, default_config(c.query(on.device.get())));
-        }
+  check_small_matrices(subject(), 5, {Dtype::f16, Dtype::f32}, seed);
 }
 
 TEST_CASE("unpack_mma: a choice for several n is right for each of them") {
   sparse::Random random(seed);
   for (const Dtype element : {Dtype::f16, Dtype::f32})
-    for (const ops::SizeRange sizes : {ops::SizeRange{1, 100, 1}, ops::SizeRange{8, 96, 8}})
-      for (const std::int64_t n : {8, 56, 96}) {
-        UnpackCase c(uneven_mask(70, 300, seed), persistent(n + (sizes.multiple == 1 ? 1 : 0), element), seed);
-        c.sizes = sizes;
-        const NamedDevice& on = devices()[static_cast<std::size_t>(n) % devices().size()];
-        check_unpack(on, family(), c, default_config(c.query(on.device.get())));
-        check_unpack(on, family(), c, random_config(family(), c.query(on.device.get()), field_values(), random));
-      }
+    for (const std::int64_t n : {8, 56, 96}) {
+      check_choice(subject(), {uneven_mask(70, 300, seed), persistent(n + 1, element), seed}, {1, 100, 1}, random);
+      check_choice(subject(), {uneven_mask(70, 300, seed), persistent(n, element), seed}, {8, 96, 8}, random);
+    }
 }
 
 TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from global memory") {
@@ -238,99 +127,46 @@ TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from glob
         const UnpackCase c(uneven_mask(70, 300, seed), persistent(40, element), seed);
         UnpackMmaConfig config{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3, .warp_columns = warp_columns};
         config.strip_pairs = pairs;
-        for (const NamedDevice& on : devices()) check_unpack(on, family(), c, codegen::to_map(config));
+        for (const NamedDevice& on : subject().devices) subject().check(on, c, codegen::to_map(config));
       }
 }
 
 TEST_CASE("unpack_mma: the same config gives the same bits in every thread order, slices of k included") {
   for (const Dtype element : {Dtype::f16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(70, 700, seed), persistent(36, element), seed);
-    FieldMap config = default_config(c.query(devices().front().device.get()));
+    FieldMap config = subject().default_config(subject().devices.front(), c);
     config["k_split"] = "3";
-    const std::vector<float> first = run_unpack(*devices()[0].device, family(), c, config);
-    for (const NamedDevice& on : devices())
-      if (!on.device->info().gpu) CHECK(run_unpack(*on.device, family(), c, config) == first);
+    check_every_order(subject(), c, config);
   }
 }
 
 TEST_CASE("unpack_mma: values that are not finite change their own row only") {
-  const float infinity = std::numeric_limits<float>::infinity();
   sparse::Random random(seed);
+  std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    const UnpackCase clean(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    UnpackCase spoilt = clean;
-    std::set<std::int64_t> rows;
-    for (std::int64_t r = 3; r < 40; r += 7)
-      for (std::int64_t e = clean.host.walked.row_offsets[static_cast<std::size_t>(r)];
-           e < clean.host.walked.row_offsets[static_cast<std::size_t>(r) + 1]; e += 3) {
-        spoilt.host.values[static_cast<std::size_t>(e)] = e % 2 == 0 ? NAN : e % 4 == 1 ? infinity : -infinity;
-        rows.insert(r);
-      }
-    on_each(clean, random, [&](const NamedDevice& on, const FieldMap& config) {
-      INFO(on.name, ", ", to_text(config));
-      const std::vector<float> before = run_unpack(*on.device, family(), clean, config);
-      const std::vector<float> after = run_unpack(*on.device, family(), spoilt, config);
-      for (std::int64_t r = 0; r < 40; ++r)
-        for (std::int64_t j = 0; j < 20; ++j) {
-          const auto at = static_cast<std::size_t>(r * 20 + j);
-          if (rows.contains(r)) REQUIRE(!std::isfinite(after[at]));
-          else REQUIRE(after[at] == before[at]);
-        }
-    });
+    const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
   }
 }
 
 TEST_CASE("unpack_mma: elements of B that are not finite change their own column only, and there every row that uses them") {
   sparse::Random random(seed);
+  std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    const UnpackCase clean(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    UnpackCase spoilt = clean;
-    for (std::int64_t k = 0; k < 190; k += 5)
-      spoilt.host.dense[static_cast<std::size_t>(k * 20 + k % 4)] = k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
-    on_each(clean, random, [&](const NamedDevice& on, const FieldMap& config) {
-      INFO(on.name, ", ", to_text(config));
-      const std::vector<float> before = run_unpack(*on.device, family(), clean, config);
-      const std::vector<float> after = run_unpack(*on.device, family(), spoilt, config);
-      for (std::int64_t r = 0; r < 40; ++r) {
-        const std::set<std::int32_t> columns = columns_of(clean.host.walked, r);
-        for (std::int64_t j = 0; j < 20; ++j) {
-          const auto at = static_cast<std::size_t>(r * 20 + j);
-          if (j >= 4) REQUIRE(after[at] == before[at]);
-          else if (std::any_of(columns.begin(), columns.end(), [&](std::int32_t k) { return k % 5 == 0 && k % 4 == j; }))
-            REQUIRE(!std::isfinite(after[at]));
-        }
-      }
+    const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+      check_columns_stay_apart(subject(), on, c, config, false, [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
     });
   }
 }
 
 TEST_CASE("unpack_mma: what a product of a batch holds never reaches another") {
   sparse::Random random(seed);
+  std::size_t turn = 0;
   for (const Dtype element : {Dtype::bf16, Dtype::f32})
     for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
-      Spmm problem = persistent(12, element, Layout::column_major);
-      problem.batch = 3;
-      problem.values_per_batch = true;
-      problem.sparse_transposed = true;
-      problem.value_lifetime = lifetime;
-      problem.epilogue.residual = true;
-      const UnpackCase clean(uneven_mask(40, 90, seed), problem, seed);
-      UnpackCase spoilt = clean;
-      const auto spoil = [](std::vector<float>& all, std::int64_t stride) {
-        for (std::int64_t i = stride; i < 2 * stride; ++i) all[static_cast<std::size_t>(i)] = NAN;
-      };
-      spoil(spoilt.host.values, spoilt.host.value_stride);
-      spoil(spoilt.host.dense, spoilt.host.dense_shape.stride);
-      spoil(spoilt.host.residual, spoilt.host.output_shape.stride);
-      on_each(clean, random, [&](const NamedDevice& on, const FieldMap& config) {
-        INFO(on.name, ", ", to_text(config));
-        const std::vector<float> before = run_unpack(*on.device, family(), clean, config);
-        const std::vector<float> after = run_unpack(*on.device, family(), spoilt, config);
-        const auto stride = static_cast<std::size_t>(clean.host.output_shape.stride);
-        for (std::size_t i = 0; i < before.size(); ++i) {
-          if (i / stride == 1) REQUIRE(std::isnan(after[i]));
-          else REQUIRE(after[i] == before[i]);
-        }
-      });
+      const UnpackCase c(uneven_mask(40, 90, seed), three_products(12, element, lifetime), seed);
+      on_each(subject(), turn++, c, random,
+              [&](const NamedDevice& on, const FieldMap& config) { check_products_stay_apart(subject(), on, c, config); });
     }
 }
