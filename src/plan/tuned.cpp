@@ -62,8 +62,8 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
             writer->add(to_record(candidate, result));
           },
       .earlier = [&](const tune::Candidate& candidate, const tune::Compiled& compiled) { return vetting.earlier(candidate, compiled); },
-      .admit = [&](const tune::Candidate& candidate, const tune::Compiled& compiled,
-                   double seconds) { return vetting.admit(candidate, compiled, seconds); },
+      .admit = [&](const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds,
+                   double slow_us) { return vetting.admit(candidate, compiled, seconds, slow_us); },
       .stop = options.stop};
   const tune::Outcome outcome = tune::race(session_->device(), *racing, candidates, settings);
   writer.reset();

@@ -1,6 +1,7 @@
 #include "plan/vetting.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.hpp"
 #include "base/unix_time.hpp"
@@ -31,20 +32,22 @@ const TrialRecord* Vetting::trial_of(const tune::Candidate& candidate, const std
 std::optional<tune::Earlier> Vetting::earlier(const tune::Candidate& candidate, const tune::Compiled& compiled) const {
   const TrialRecord* const trial = trial_of(candidate, compiled.code_digest);
   if (trial == nullptr || trial->status != "measured" || !trial->median_us) return std::nullopt;
-  const CodeStanding standing = session_.tuning().standing(compiled.code_digest);
-  if (!standing.failure.empty() || (!standing.passed && must_pass_first())) return std::nullopt;
+  // Code that was banned since is not taken on trust.
+  if (!session_.tuning().standing(compiled.code_digest).failure.empty()) return std::nullopt;
   return tune::Earlier{
       .median_us = *trial->median_us, .spread_us = trial->spread_us.value_or(0), .rounds = trial->rounds, .verified = trial->reason != not_verified};
 }
 
-tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds) {
+tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us) {
   const TrialRecord* const trial = trial_of(candidate, compiled.code_digest);
   if (trial != nullptr && is_failure(trial->status)) return {.status = trial->status, .reason = trial->reason};
   const CodeStanding standing = session_.tuning().standing(compiled.code_digest);
   if (!standing.failure.empty()) return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
   if (standing.passed || !must_pass_first()) return {};
   if (seconds <= 0 && !candidate.is_default) return {.status = "not_reached"};
-  return worker_.ask(candidate, compiled.code_digest, seconds);
+  // Times of the emulator tell nothing.
+  if (!session_.device().info().gpu) slow_us = std::numeric_limits<double>::infinity();
+  return worker_.ask(candidate, compiled.code_digest, seconds, slow_us);
 }
 
 TrialRecord to_record(const tune::Candidate& candidate, const tune::Result& result) {

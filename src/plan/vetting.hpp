@@ -20,7 +20,7 @@ class Vetting {
   std::optional<tune::Earlier> earlier(const tune::Candidate& candidate, const tune::Compiled& compiled) const;
 
   /// Code that failed before is refused, code that passed runs here, and the rest goes to the worker, or is refused without one.
-  tune::Admission admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds);
+  tune::Admission admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us);
 
   /// Why candidates were not tried; empty where there was a worker, or need of none.
   const std::string& no_worker() const { return worker_.unavailable(); }

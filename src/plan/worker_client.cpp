@@ -1,6 +1,7 @@
 #include "plan/worker_client.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -117,28 +118,31 @@ tune::Admission WorkerClient::lost(State state, bool budget_ended_it, double sec
   return admission;
 }
 
-tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds) {
+tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds, double slow_us) {
+  const Clock::time_point asked = Clock::now();
   if (!start()) return {.status = "untested", .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
+  seconds -= std::chrono::duration<double>(Clock::now() - asked).count();
+  if (seconds <= 0 && !candidate.is_default) return {.status = "not_reached"};
   const double limit = session_.options().worker.timeout_seconds * (candidate.is_default ? patience : 1);
   const bool budget_is_shorter = !candidate.is_default && seconds < limit;
   const double wait = budget_is_shorter ? seconds : limit;
   tune::Frame answer;
-  const State state = exchange(*process_,
-                               {.fields = {{"verb", "candidate"},
-                                           {"family", candidate.family},
-                                           {"config", to_text(candidate.config)},
-                                           {"default", candidate.is_default ? "1" : "0"}},
-                                .bytes = {}},
-                               answer, wait);
+  const tune::Frame question{.fields = {{"verb", "candidate"},
+                                        {"family", candidate.family},
+                                        {"config", to_text(candidate.config)},
+                                        {"default", candidate.is_default ? "1" : "0"},
+                                        {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
+                             .bytes = {}};
+  const State state = exchange(*process_, question, answer, wait);
   if (state != State::done) return lost(state, budget_is_shorter, wait);
 
   const std::string status = answer.text("status");
   // A process whose device has failed is of no more use.
   if (status == "faulted") process_.reset();
-  if (status != "passed") return {.status = status, .reason = answer.text("reason")};
+  if (status != "passed" && status != "slow") return {.status = status, .reason = answer.text("reason")};
   if (answer.text("code_digest") != code_digest)
     return {.status = "untested", .reason = "the worker's compiler made other code of it than this process's"};
-  return {.verified = true,
+  return {.verified = status == "passed",
           .measured = tune::Summary{.median_us = real(answer, "median_us"), .spread_us = real(answer, "spread_us")},
           .rounds = static_cast<int>(answer.number("rounds"))};
 }

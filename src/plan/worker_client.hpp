@@ -19,8 +19,9 @@ class WorkerClient {
  public:
   WorkerClient(Session& session, const Task& task, std::int64_t workspace_bytes, std::uint64_t seed);
 
-  /// Compiles, verifies and measures the candidate there. `seconds` are what is left of the budget; the default config may take longer.
-  tune::Admission ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds);
+  /// Compiles, measures and, unless it takes more than `slow_us`, verifies the candidate there. `seconds` are what is left of the budget; the
+  /// default config may take longer.
+  tune::Admission ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds, double slow_us);
 
   /// Why there is no worker; empty as long as one may be had.
   const std::string& unavailable() const { return unavailable_; }

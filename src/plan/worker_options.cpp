@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <string>
+#include <type_traits>
 
 #include "base/text.hpp"
 
@@ -18,6 +19,7 @@ void visit_options(O& options, Visit&& visit) {
   visit("cache.allow_network_folder", options.cache.allow_network_folder);
   visit("cache.shipped", options.cache.shipped);
   visit("cache.max_code_bytes", options.cache.max_code_bytes);
+  visit("cache.trusted_keys", options.cache.trusted_keys);
   visit("cache.lock_timeout_ms", options.cache.lock_timeout_ms);
   visit("max_workspace_bytes", options.max_workspace_bytes);
   visit("nvrtc", options.nvrtc);
@@ -33,8 +35,9 @@ struct Writer {
   void operator()(const char* name, const std::optional<Path>& value) const {
     if (value) fields[name] = value->string();
   }
-  void operator()(const char* name, const std::vector<Path>& values) const {
-    for (std::size_t i = 0; i < values.size(); ++i) fields[fmt::format("{}.{}", name, i)] = values[i].string();
+  template <class Text>
+  void operator()(const char* name, const std::vector<Text>& values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) fields[fmt::format("{}.{}", name, i)] = Path(values[i]).string();
   }
 };
 
@@ -42,6 +45,7 @@ struct Reader {
   const FieldMap& fields;
 
   template <class Number>
+    requires std::is_arithmetic_v<Number>
   void operator()(const char* name, Number& value) const {
     const auto position = fields.find(name);
     if (position == fields.end()) return;
@@ -53,7 +57,8 @@ struct Reader {
   void operator()(const char* name, std::optional<Path>& value) const {
     if (const auto position = fields.find(name); position != fields.end()) value = position->second;
   }
-  void operator()(const char* name, std::vector<Path>& values) const {
+  template <class Text>
+  void operator()(const char* name, std::vector<Text>& values) const {
     for (;;) {
       const auto position = fields.find(fmt::format("{}.{}", name, values.size()));
       if (position == fields.end()) return;

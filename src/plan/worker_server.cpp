@@ -1,6 +1,7 @@
 #include "plan/worker_server.hpp"
 
-#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -59,7 +60,7 @@ void WorkerServer::take_problem(const tune::Frame& asked) {
   subject_ = std::make_unique<RaceSubject>(*planner_->session(), task_, asked.number("workspace_bytes"));
 }
 
-tune::Frame WorkerServer::run(const tune::Candidate& candidate) {
+tune::Frame WorkerServer::run(const tune::Candidate& candidate, double slow_us) {
   tune::Compiled compiled;
   try {
     compiled = subject_->compile(candidate);
@@ -67,13 +68,15 @@ tune::Frame WorkerServer::run(const tune::Candidate& candidate) {
     return told("untested", error.what());
   }
   if (!compiled.screened.empty()) return told("screened", compiled.screened);
-  if (auto wrong = subject_->verify(compiled)) return told("wrong", *std::move(wrong));
   const tune::TimedLaunches timed =
       tune::record_timed(planner_->session()->device(), compiled.timed ? compiled.timed : compiled.enqueue, subject_->rotation());
   std::vector<double> samples_us;
   for (int i = 0; i < samples; ++i) samples_us.push_back(timed.sample_us());
   const tune::Summary summary = tune::summarise(samples_us);
-  tune::Frame passed = told("passed");
+  const bool slow = summary.median_us > slow_us;
+  if (!slow)
+    if (auto wrong = subject_->verify(compiled)) return told("wrong", *std::move(wrong));
+  tune::Frame passed = told(slow ? "slow" : "passed");
   passed.fields["code_digest"] = compiled.code_digest;
   passed.fields["median_us"] = fmt::format("{:.17g}", summary.median_us);
   passed.fields["spread_us"] = fmt::format("{:.17g}", summary.spread_us);
@@ -96,8 +99,10 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
   const std::string family = asked.text("family");
   if (!config || ops::find_family(task_.query->operation, family) == nullptr)
     return told("untested", "the worker does not know its family or config");
+  const std::string slow = asked.text("slow_us");
+  const double slow_us = slow.empty() ? INFINITY : std::strtod(slow.c_str(), nullptr);
   try {
-    return run({.family = family, .config = *config, .is_default = asked.number("default") != 0});
+    return run({.family = family, .config = *config, .is_default = asked.number("default") != 0}, slow_us);
   } catch (const std::exception& error) {
     return told("faulted", error.what());
   }

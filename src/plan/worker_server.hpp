@@ -19,7 +19,7 @@ class WorkerServer {
  private:
   tune::Frame answer(const tune::Frame& asked);
   void take_problem(const tune::Frame& asked);
-  tune::Frame run(const tune::Candidate& candidate);
+  tune::Frame run(const tune::Candidate& candidate, double slow_us);
 
   std::shared_ptr<const Planner> planner_;
   tune::FrameStream& stream_;

@@ -156,18 +156,21 @@ class Race {
       known_.push_back(std::move(runner));
       return;
     }
-    if (settings_.admit && !admitted(runner, settings_.admit(candidate, runner.result.compiled, seconds_left()))) return;
-    if (start(runner)) runners_.push_back(std::move(runner));
+    if (admitted(runner) && start(runner)) runners_.push_back(std::move(runner));
   }
 
-  bool admitted(Runner& runner, Admission admission) {
+  /// Whether a runner may be launched here; its result is final where it may not.
+  bool admitted(Runner& runner) {
+    if (!settings_.admit) return true;
+    const double slow_us = is_default(runner) ? INFINITY : far_behind * best_median();
+    Admission admission = settings_.admit(candidates_[runner.result.candidate], runner.result.compiled, seconds_left(), slow_us);
     if (admission.status == "not_reached") return false;
     if (!admission.status.empty()) {
       reject(runner.result, admission.status, std::move(admission.reason));
       return false;
     }
     runner.result.verified = admission.verified;
-    if (!admission.measured || admission.measured->median_us <= far_behind * best_median() || is_default(runner)) return true;
+    if (!admission.measured || admission.measured->median_us <= slow_us) return true;
     runner.result.status = "measured";
     runner.result.median_us = admission.measured->median_us;
     runner.result.spread_us = admission.measured->spread_us;
@@ -267,7 +270,13 @@ class Race {
 
   /// Whether a finalist can be measured, if there is time, and is right.
   bool is_ready(Runner& runner) {
-    if (runner.samples_us.empty() && !out_of_time() && !start(runner)) return false;
+    if (runner.samples_us.empty()) {
+      // Known from before, and it may be that nobody has verified it.
+      const bool has_time = !out_of_time();
+      if (!has_time && !runner.result.verified) finish(runner);
+      if (!has_time) return runner.result.verified;
+      if ((!runner.result.verified && !admitted(runner)) || !start(runner)) return false;
+    }
     if (runner.result.verified) return true;
     if (auto wrong = subject_.verify(runner.result.compiled)) {
       reject(runner.result, "wrong", *wrong);

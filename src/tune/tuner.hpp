@@ -87,8 +87,9 @@ struct Settings {
   std::function<void(const Candidate&, const Result&)> publish = {};  ///< called once a candidate's result is final
   /// What is stored about this code: such a candidate is measured again only where it is among the finalists of a race with something new.
   std::function<std::optional<Earlier>(const Candidate&, const Compiled&)> earlier = {};
-  /// Asked before a candidate's first launch, with the seconds that it may take. Absent: everything runs here.
-  std::function<Admission(const Candidate&, const Compiled&, double)> admit = {};
+  /// Asked before a candidate's first launch, with the seconds that it may take, and the microseconds past which it need not be verified, since it
+  /// will not be measured here. Absent: everything runs here.
+  std::function<Admission(const Candidate&, const Compiled&, double seconds, double slow_us)> admit = {};
   std::function<bool()> stop = {};  ///< asked between measurements; true ends the race as the budget does
 };
 

@@ -18,7 +18,7 @@ plan::TrialRecord trial_of(const std::string& code_digest, const std::string& st
 
 }  // namespace
 
-TEST_CASE("what is known of code is found in any layer, of any problem and device; a failure outweighs passes") {
+TEST_CASE("what is known of code is found in any layer, of any problem and device, and a failure outweighs passes") {
   const TemporaryFolder folder;
   {
     Opening shipped(in_folder(folder / "shipped"));

@@ -98,7 +98,7 @@ const PlanOptions quick{.effort = Effort::quick, .budget_seconds = 600};
 
 }  // namespace
 
-TEST_CASE("planted bugs end the worker, not the program; they are recorded, and their code is never tried again") {
+TEST_CASE("planted bugs end the worker, not the program. They are recorded, and their code is never tried again") {
   const Planting planting;
   std::vector<tune::Candidate> list;
   {
@@ -123,7 +123,7 @@ TEST_CASE("planted bugs end the worker, not the program; they are recorded, and 
       CHECK_FALSE(trial.median_us.has_value());
       CHECK(plan.config() != list[i + 1].config);
     }
-    CHECK(contains(trials.at(to_text(list[2].config)).reason, "signal"));
+    CHECK(contains(trials.at(to_text(list[2].config)).reason, "its process ended"));
     CHECK(contains(trials.at(to_text(list[3].config)).reason, "outside the output"));
     CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
     for (const auto& [config, trial] : trials)

@@ -91,7 +91,12 @@ TEST_CASE("a worker's options are its owner's, but for what cannot leave a proce
   Options options;
   options.device = "cuda:3";
   options.max_workspace_bytes = 12345;
-  options.cache = {.enabled = true, .folder = "/a folder/here", .read_only = {"/one", "/two"}, .max_code_bytes = 7, .lock_timeout_ms = 11};
+  options.cache = {.enabled = true,
+                   .folder = "/a folder/here",
+                   .read_only = {"/one", "/two"},
+                   .max_code_bytes = 7,
+                   .trusted_keys = {"ab01", "/keys/fleet.pub"},
+                   .lock_timeout_ms = 11};
   const Options worker = plan::options_from(plan::to_fields(options, {.gpu = true}));
   CHECK(worker.device == "cuda:3");
   CHECK(worker.max_workspace_bytes == 12345);
@@ -99,6 +104,7 @@ TEST_CASE("a worker's options are its owner's, but for what cannot leave a proce
   CHECK(worker.cache.read_only == options.cache.read_only);
   CHECK_FALSE(worker.cache.shipped.has_value());
   CHECK(worker.cache.max_code_bytes == 7);
+  CHECK(worker.cache.trusted_keys == options.cache.trusted_keys);
   CHECK(worker.cache.lock_timeout_ms == 11);
   CHECK(worker.worker.first_run == FirstRun::this_process);
   CHECK(plan::options_from(plan::to_fields(options, {.gpu = false})).device == "emulator");

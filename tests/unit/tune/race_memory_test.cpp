@@ -1,6 +1,7 @@
 // What a race knows beforehand: earlier results of the same code, and what may not run here.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -137,7 +138,7 @@ TEST_CASE("a confirmation that was cut short takes nothing from what was confirm
 
 TEST_CASE("code that may not run here is never launched, and keeps the reason that was found elsewhere") {
   Racing racing(6);
-  racing.settings.admit = [](const Candidate& candidate, const Compiled&, double) -> tune::Admission {
+  racing.settings.admit = [](const Candidate& candidate, const Compiled&, double, double) -> tune::Admission {
     switch (id_of(candidate)) {
       case 1: return {.status = "hung", .reason = "no answer"};
       case 2: return {.status = "untested", .reason = "no worker"};
@@ -158,7 +159,7 @@ TEST_CASE("code that may not run here is never launched, and keeps the reason th
 
 TEST_CASE("a candidate that was measured elsewhere to be far behind is not measured here") {
   Racing racing(4);
-  racing.settings.admit = [](const Candidate& candidate, const Compiled&, double) -> tune::Admission {
+  racing.settings.admit = [](const Candidate& candidate, const Compiled&, double, double) -> tune::Admission {
     const double median_us = id_of(candidate) == 2 ? 100 : 11;
     return {.verified = true, .measured = tune::Summary{.median_us = median_us, .spread_us = 1}, .rounds = 3};
   };
@@ -202,4 +203,32 @@ TEST_CASE("cold launches: a flush before each replay, and no copy twice in one")
   CHECK(outcome.results[0].median_us.value_or(0) == doctest::Approx(10.0));
   // Of some hundred launches that would fill a millisecond, a replay holds one for each copy.
   CHECK(racing.launched[0] <= 7 * (confirmed_rounds + 2));
+}
+
+TEST_CASE("what is past the limit that a candidate need not be verified for is twice the best so far, and none for the default") {
+  Racing racing(3);
+  std::map<int, double> limits;
+  racing.settings.admit = [&](const Candidate& candidate, const Compiled&, double, double slow_us) -> tune::Admission {
+    limits[id_of(candidate)] = slow_us;
+    return {.verified = true};
+  };
+  racing.run();
+  CHECK(std::isinf(limits.at(0)));
+  CHECK(limits.at(1) == doctest::Approx(20.0));
+}
+
+TEST_CASE("a finalist that was measured elsewhere and never verified is admitted before it runs here") {
+  Racing racing(3);
+  racing.settings.earlier = [](const Candidate& candidate, const Compiled&) -> std::optional<tune::Earlier> {
+    if (id_of(candidate) == 0) return std::nullopt;
+    return tune::Earlier{.median_us = 10.5, .spread_us = 0.1, .rounds = 3, .verified = false};
+  };
+  racing.settings.admit = [&](const Candidate& candidate, const Compiled&, double, double) -> tune::Admission {
+    if (id_of(candidate) == 1) return {.status = "hung", .reason = "no answer"};
+    return {.verified = true};
+  };
+  const auto outcome = racing.run();
+  CHECK(outcome.results[1].status == "hung");
+  CHECK(racing.launched.count(1) == 0);
+  CHECK(racing.launched.count(2) == 1);
 }

@@ -40,7 +40,7 @@ class Variable {
 
 }  // namespace
 
-TEST_CASE("the tool is the one that is given, else VOSTOK_TOOL, else in PATH; else it is said what was looked for") {
+TEST_CASE("the tool is the one that is given, else VOSTOK_TOOL, else in PATH, else it is said what was looked for") {
   const TemporaryFolder folder;
   const fs::path given = script(folder, "given", ""), named = script(folder, "named", ""), found = script(folder, "bin/vostok", "");
   std::string why;
