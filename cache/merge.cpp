@@ -8,7 +8,6 @@
 #include "base/digest.hpp"
 #include "base/text.hpp"
 #include "cache/code_rows.hpp"
-#include "cache/trial_status.hpp"
 #include "cache/versions.hpp"
 
 namespace vostok::cache {
@@ -67,7 +66,7 @@ std::string digest(const Erratum& e) {
 
 /// Smaller is better.
 auto rank_of(const TrialRow& row) {
-  return std::tuple(!is_failure(row.trial.status), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
+  return std::tuple(!plan::is_failure(row.trial.status), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
 }
 
 bool is_better(const TrialRow& a, const TrialRow& b) { return rank_of(a) < rank_of(b); }

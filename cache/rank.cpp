@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/version.hpp"
-#include "cache/trial_status.hpp"
 #include "tune/tuner.hpp"
 
 namespace vostok::cache {
@@ -109,7 +108,7 @@ class Ranker {
  private:
   bool may_win(const TrialRow& row) const {
     const plan::TrialRecord& trial = row.trial;
-    return is_measured(trial.status) && trial.median_us && !is_banned(banned_, trial) &&
+    return trial.status == "measured" && trial.median_us && !is_banned(banned_, trial) &&
            !masked(ranking_.content.errata, {.problem = row.problem,
                                              .architecture = row.device.architecture,
                                              .family = trial.family,
@@ -145,7 +144,7 @@ Ranking ranked(const TuningContent& content, const RankSettings& settings) { ret
 std::vector<std::string> banned_code(const std::vector<TrialRow>& trials) {
   std::set<std::string> banned;
   for (const TrialRow& row : trials)
-    if (is_failure(row.trial.status) && !row.trial.code_digest.empty()) banned.insert(code_name(row.trial.family, row.trial.code_digest));
+    if (plan::is_failure(row.trial.status) && !row.trial.code_digest.empty()) banned.insert(code_name(row.trial.family, row.trial.code_digest));
   return {banned.begin(), banned.end()};
 }
 
