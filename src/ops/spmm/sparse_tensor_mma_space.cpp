@@ -65,7 +65,8 @@ SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int 
                                   .stream_output = sparse_tensor::streams_output(query)};
   config.min_blocks = std::clamp(resident_blocks(query, config), 1, most_blocks);
   const int split = filling_split(query, config);
-  config.k_split = split_step >= 0 ? split << split_step : std::max(1, split >> -split_step);
+  const int wanted = split_step >= 0 ? split << split_step : std::max(1, split >> -split_step);
+  config.k_split = static_cast<int>(filled_parts(sparse_tensor::k_blocks(query), wanted));
   return config;
 }
 

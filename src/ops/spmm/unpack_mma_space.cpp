@@ -131,7 +131,8 @@ int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
 /// `step`: twice as many slices, or half as many, for each.
 UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int step) {
   const int split = filling_split(query, config);
-  config.k_split = step >= 0 ? split << step : std::max(1, split >> -step);
+  const int wanted = step >= 0 ? split << step : std::max(1, split >> -step);
+  config.k_split = static_cast<int>(filled_parts(k_blocks(query), wanted));
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "base/checked.hpp"
 #include "codegen/fields.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/split_dense.hpp"
@@ -111,6 +112,14 @@ TEST_CASE("unpack_mma's default config is admitted for every problem, and lists 
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
     CHECK(space.size() < 2000);
   }
+}
+
+TEST_CASE("unpack_mma's default leaves no slice of k empty where blocks of k are no multiple of slices") {
+  const Spmm problem{.n = 12, .element = Dtype::bf16, .output = Dtype::f16, .alignment_bytes = 8};
+  const ops::SpmmQuery query = query_of(problem, statistics_of(382, 8241, 0.05));  // 129 blocks of 64
+  CHECK_FALSE(family().declines(query));
+  const int split = ops::unpack_mma::default_config(query).k_split;
+  CHECK((split - 1) * ceil_div(129, split) < 129);
 }
 
 TEST_CASE("unpack_mma's mode follows the elements, and the format follows the mode") {
