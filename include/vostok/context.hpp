@@ -73,7 +73,7 @@ struct Options {
   CacheOptions cache = {};
   CompilePolicy compile = CompilePolicy::allow;
   /// Before a choice that was tuned on another model of GPU, or of another size, is first used, it races the default for 2 ms at most, and is used
-  /// only where it wins; what was found is kept in the user's layer. Efforts quick and full always do so.
+  /// only where it wins; what was found is kept in the user's layer. Efforts quick and full measure anew instead.
   bool check_shipped = false;
   /// Plans take choices that were tuned for exactly their problem on a device of this kind, and nothing else: no neighbour's, no heuristic's, no
   /// measurement now. Every effort is `cached`. Without such a choice plan() fails with missing_choice.
@@ -87,7 +87,7 @@ struct Options {
 struct PlanOptions {
   Effort effort = Effort::cached;
   Stream stream = nullptr;     ///< checked for capture; the plan is ready for any stream
-  double budget_seconds = 30;  ///< for quick and full: the time after which no new measurement starts
+  double budget_seconds = 30;  ///< for quick and full: the time after which no new measurement starts; what a plan chooses apart shares it
   std::uint64_t seed = 1;      ///< of the tuner's operands and order
   std::string family = {};     ///< only this kernel family is considered (Explanation::family); empty: all. Choices are kept apart
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
