@@ -10,6 +10,7 @@ std::vector<EnvironmentVariable> environment_variables() {
       {.name = "XDG_CACHE_HOME", .meaning = "without VOSTOK_CACHE_DIR: the caches are in its subfolder vostok"},
       {.name = "HOME", .meaning = "without the two above: the caches are in .cache/vostok; also searched for NVRTC wheels"},
       {.name = "VOSTOK_CAPTURE", .meaning = "problem file that every problem is appended to which a program plans"},
+      {.name = "VOSTOK_TOOL", .meaning = "the tool that programs start as the tuner's worker process"},
       {.name = "VOSTOK_LIBCUDA", .meaning = "the driver library to open instead of libcuda.so.1"},
       {.name = "VOSTOK_LIBNVML", .meaning = "the library that tells clocks instead of libnvidia-ml.so.1"},
       {.name = "VOSTOK_NVRTC", .meaning = "libnvrtc to use, or the folder that holds it; nothing else is searched"},

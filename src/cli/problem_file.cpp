@@ -70,7 +70,9 @@ std::vector<ProblemLine> read_problem_file(const fs::path& path) {
     start = end + 1;
     ++number;
     if (content.empty() || content.starts_with('#')) continue;
-    ProblemLine line{.line = number, .text = std::string(content)};
+    ProblemLine line;
+    line.line = number;
+    line.text = content;
     try {
       parse_line(line, path.parent_path());
     } catch (const CLI::ParseError& error) {

@@ -29,7 +29,7 @@ using Path = std::filesystem::path;
 
 struct Writer {
   FieldMap& fields;
-  void operator()(const char* name, bool value) const { fields[name] = value ? "1" : "0"; }
+  void operator()(const char* name, bool value) const { fields[name] = std::to_string(static_cast<int>(value)); }
   void operator()(const char* name, std::int64_t value) const { fields[name] = std::to_string(value); }
   void operator()(const char* name, int value) const { fields[name] = std::to_string(value); }
   void operator()(const char* name, const std::optional<Path>& value) const {
