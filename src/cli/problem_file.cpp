@@ -70,7 +70,7 @@ std::vector<ProblemLine> read_problem_file(const fs::path& path) {
     start = end + 1;
     ++number;
     if (content.empty() || content.starts_with('#')) continue;
-    ProblemLine line;
+    ProblemLine& line = lines.emplace_back();
     line.line = number;
     line.text = content;
     try {
@@ -80,7 +80,6 @@ std::vector<ProblemLine> read_problem_file(const fs::path& path) {
     } catch (const Error& error) {
       fail(error.code(), "cannot read {}: {}", place_of(path, line), error.what());
     }
-    lines.push_back(std::move(line));
   }
   return lines;
 }
