@@ -1,10 +1,10 @@
 // Several processes and threads on one cache: this executable starts itself again as a worker.
-#include <cstdio>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cstdio>
 
 #include <algorithm>
 #include <chrono>
