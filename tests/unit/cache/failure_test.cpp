@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cstdio>
 
+#include <cstdio>
 #include <cstring>
 #include <limits>
 

@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cstdio>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <set>
