@@ -12,7 +12,7 @@
 
 #include "bench/harness/problems.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
 }
 
