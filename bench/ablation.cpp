@@ -176,7 +176,7 @@ class Ablation {
   }
 
   void note(const Problem& problem, const SpmmPlan& plan, const std::vector<Variation>& variations, const std::vector<Timed>& timings) {
-    const double whole_us = timings.front().timing->median_us;
+    const double whole_us = timings.front().timing.value().median_us;
     Json row = {{"file", problem.file},
                 {"n", problem.n},
                 {"config", plan.config()},
@@ -187,8 +187,8 @@ class Ablation {
       const Variation& variation = variations[i];
       Effect& effect = effects_[i - 1];
       Json entry = {{"technique", variation.technique->name}};
-      if (timings[i].timing) {
-        const double slowdown = timings[i].timing->median_us / whole_us;
+      if (const auto& timing = timings[i].timing) {
+        const double slowdown = timing->median_us / whole_us;
         effect.add(problem, slowdown);
         entry["slowdown"] = number(slowdown);
         entry.update(timed_json(timings[i]));

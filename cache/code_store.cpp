@@ -9,7 +9,7 @@
 namespace vostok::cache {
 
 namespace {
-constexpr std::int64_t day_seconds = 24 * 60 * 60;
+constexpr std::int64_t day_seconds = std::int64_t{24} * 60 * 60;
 }
 
 CodeStore::CodeStore(const StoreSettings& settings)

@@ -98,7 +98,7 @@ class Connection {
   template <class... Values>
   Statement query(std::string_view sql, const Values&... values) {
     Statement statement(prepare(sql));
-    int position = 0;
+    int position = 0;  // NOLINT(misc-const-correctness): it grows where there are values
     (statement.bind(++position, values), ...);
     return statement;
   }
