@@ -277,7 +277,7 @@ void load(std::string_view text, Connection& connection, const std::vector<std::
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1 && line != first_line)
-      fail(ErrorCode::invalid_argument, "cannot load tuning rows: line 1 is \"{}\", not \"{}\"", line, first_line);
+      fail(ErrorCode::invalid_argument, R"(cannot load tuning rows: line 1 is "{}", not "{}")", line, first_line);
     if (number > 1) load_line(connection, number, line, loading);
   }
   transaction.commit();

@@ -91,6 +91,7 @@ std::vector<Row> best_of(const std::vector<Row>& a, const std::vector<Row>& b) {
       if (!is_new && is_better(row, known->second)) known->second = row;
     }
   std::vector<Row> kept;
+  kept.reserve(best.size());
   for (auto& [name, row] : best) kept.push_back(std::move(row));
   return kept;
 }

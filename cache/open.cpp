@@ -127,7 +127,7 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
 }  // namespace
 
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 std::shared_ptr<const Probe> probe) {
+                 const std::shared_ptr<const Probe>& probe) {
   const auto reporter = std::make_shared<const Reporter>(logger, std::move(count_warning));
   Places places;
   if (options.enabled) places = find_places(options, *reporter, *probe);

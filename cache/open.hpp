@@ -11,6 +11,6 @@ namespace vostok::cache {
 
 /// As `open`, asking `probe` about paths.
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 std::shared_ptr<const Probe> probe);
+                 const std::shared_ptr<const Probe>& probe);
 
 }  // namespace vostok::cache
