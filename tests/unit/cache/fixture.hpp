@@ -19,9 +19,9 @@ struct Opening {
   std::shared_ptr<int> warnings = std::make_shared<int>(0);
   Opened opened;
 
-  explicit Opening(const CacheOptions& options, std::shared_ptr<const Probe> probe = std::make_shared<const Probe>()) {
+  explicit Opening(const CacheOptions& options, const std::shared_ptr<const Probe>& probe = std::make_shared<const Probe>()) {
     auto logger = std::make_shared<Logger>([said = lines](LogLevel, std::string_view line) { said->emplace_back(line); });
-    opened = open_with(options, logger, [count = warnings] { ++*count; }, std::move(probe));
+    opened = open_with(options, logger, [count = warnings] { ++*count; }, probe);
   }
   plan::TuningStore& tuning() { return *opened.stores.tuning; }
   plan::CodeStore& code() { return *opened.stores.code; }
