@@ -11,6 +11,7 @@ std::vector<EnvironmentVariable> environment_variables() {
       {.name = "HOME", .meaning = "without the two above: the caches are in .cache/vostok; also searched for NVRTC wheels"},
       {.name = "VOSTOK_CAPTURE", .meaning = "problem file that every problem is appended to which a program plans"},
       {.name = "VOSTOK_TOOL", .meaning = "the tool that programs start as the tuner's worker process"},
+      {.name = "PATH", .meaning = "without VOSTOK_TOOL, and where the program is not the tool: searched for vostok"},
       {.name = "VOSTOK_LIBCUDA", .meaning = "the driver library to open instead of libcuda.so.1"},
       {.name = "VOSTOK_LIBNVML", .meaning = "the library that tells clocks instead of libnvidia-ml.so.1"},
       {.name = "VOSTOK_NVRTC", .meaning = "libnvrtc to use, or the folder that holds it; nothing else is searched"},
