@@ -8,10 +8,6 @@
 
 namespace vostok::cache {
 
-namespace {
-constexpr std::int64_t day_seconds = std::int64_t{24} * 60 * 60;
-}
-
 CodeStore::CodeStore(const StoreSettings& settings)
     : reporter_(settings.reporter), max_bytes_(settings.max_code_bytes), layers_([settings] { return std::make_unique<Layers>(settings); }) {}
 

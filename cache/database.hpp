@@ -28,6 +28,9 @@ enum class Failure {
   other          ///< input or output failed
 };
 
+/// How long a command waits for another process that holds a file: it works on few files, and nobody waits for it but its user.
+constexpr int tool_lock_timeout_ms = 10000;
+
 /// Every failure of this room's files. It never leaves a store.
 class DatabaseError : public Error {
  public:

@@ -18,8 +18,6 @@ namespace vostok::cache {
 namespace {
 
 constexpr std::string_view first_line = "vostok tuning 1";
-constexpr int lock_timeout_ms = 10000;
-
 enum class Type { text, integer, real, optional_real, device, problem };
 
 struct Column {
@@ -250,7 +248,7 @@ void load_line(Connection& connection, int number, std::string_view text, Loadin
 }  // namespace
 
 std::string dump(const std::filesystem::path& path) {
-  Connection connection(path, Access::read_only, lock_timeout_ms);
+  Connection connection(path, Access::read_only, tool_lock_timeout_ms);
   check_schema(connection, Content::tuning);
   return dump(connection);
 }
@@ -265,7 +263,7 @@ std::string dump(Connection& connection) {
 }
 
 void load(std::string_view text, const std::filesystem::path& path, const std::vector<std::string>& keep) {
-  Connection connection(path, Access::read_write, lock_timeout_ms);
+  Connection connection(path, Access::read_write, tool_lock_timeout_ms);
   load(text, connection, keep);
 }
 

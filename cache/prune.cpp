@@ -13,17 +13,15 @@ namespace vostok::cache {
 
 namespace {
 
-constexpr int lock_timeout_ms = 10000;
-
 std::int64_t size_of(const std::filesystem::path& path) {
   std::error_code ignored;
   return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
 }
 
 /// Of equal size to `trials`: whether each stays.
-std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const PruneSettings& settings, std::int64_t now) {
+std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::vector<std::string>& banned, const PruneSettings& settings,
+                              std::int64_t now) {
   std::vector<bool> kept(trials.size(), true);
-  const auto banned = banned_code(trials);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const bool is_old = settings.older_than_seconds && trials[i].trial.measured_at < now - *settings.older_than_seconds;
     if (is_old || (settings.banned && is_banned(banned, trials[i].trial))) kept[i] = false;
@@ -34,8 +32,8 @@ std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const PruneSe
 }
 
 void prune_content(TuningContent& content, const PruneSettings& settings, std::int64_t now) {
-  const auto kept = kept_trials(content.trials, settings, now);
   const auto banned = banned_code(content.trials);
+  const auto kept = kept_trials(content.trials, banned, settings, now);
   std::vector<TrialRow> trials;
   for (std::size_t i = 0; i < kept.size(); ++i)
     if (kept[i]) trials.push_back(std::move(content.trials[i]));
@@ -72,7 +70,7 @@ Pruned prune(const std::filesystem::path& path, const PruneSettings& settings, s
   if (!std::filesystem::exists(path)) fail(ErrorCode::io_failure, "cannot prune {}: it is not there", path.string());
   Pruned pruned{.bytes_before = size_of(path)};
   {
-    Connection connection(path, Access::read_write, lock_timeout_ms);
+    Connection connection(path, Access::read_write, tool_lock_timeout_ms);
     const auto content = content_of(connection);
     if (!content) fail(ErrorCode::io_failure, "cannot prune {}: it is no cache file of vostok", path.string());
     check_schema(connection, *content);

@@ -92,8 +92,8 @@ bool same_choice(const WinnerRow& a, const WinnerRow& b) {
 
 class Ranker {
  public:
-  Ranker(const TuningContent& content, const RankSettings& settings)
-      : settings_(settings), banned_(banned_code(content.trials)), ranking_{.content = content, .changes = {}} {
+  Ranker(const TuningContent& content, RankSettings settings)
+      : settings_(std::move(settings)), banned_(banned_code(content.trials)), ranking_{.content = content, .changes = {}} {
     for (const WinnerRow& winner : content.winners) winners_.emplace(row_name(winner), winner);
   }
 
@@ -108,7 +108,7 @@ class Ranker {
  private:
   bool may_win(const TrialRow& row) const {
     const plan::TrialRecord& trial = row.trial;
-    return trial.status == "measured" && trial.median_us && !is_banned(banned_, trial) &&
+    return plan::is_pass(trial.status, trial.reason) && trial.median_us && !is_banned(banned_, trial) &&
            !masked(ranking_.content.errata, {.problem = row.problem,
                                              .architecture = row.device.architecture,
                                              .family = trial.family,

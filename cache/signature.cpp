@@ -30,22 +30,22 @@ void start_sodium() {
   if (sodium_init() < 0) fail(ErrorCode::internal, "cannot initialise libsodium");
 }
 
-template <std::size_t size>
-std::string to_hex(const std::array<unsigned char, size>& bytes) {
-  std::array<char, 2 * size + 1> text{};
+template <std::size_t Size>
+std::string to_hex(const std::array<unsigned char, Size>& bytes) {
+  std::array<char, 2 * Size + 1> text{};
   sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());
   return text.data();
 }
 
 /// Nothing where the text is not exactly so many bytes in hexadecimal digits.
-template <std::size_t size>
-std::optional<std::array<unsigned char, size>> from_hex(std::string_view digits) {
-  std::array<unsigned char, size> bytes{};
+template <std::size_t Size>
+std::optional<std::array<unsigned char, Size>> from_hex(std::string_view digits) {
+  std::array<unsigned char, Size> bytes{};
   std::size_t written = 0;
   const char* end = nullptr;
-  if (digits.size() != 2 * size) return std::nullopt;
+  if (digits.size() != 2 * Size) return std::nullopt;
   if (sodium_hex2bin(bytes.data(), bytes.size(), digits.data(), digits.size(), nullptr, &written, &end) != 0) return std::nullopt;
-  return written == size && end == digits.data() + digits.size() ? std::optional(bytes) : std::nullopt;
+  return written == Size && end == digits.data() + digits.size() ? std::optional(bytes) : std::nullopt;
 }
 
 std::string first_line(const std::filesystem::path& path) {

@@ -10,8 +10,6 @@ namespace vostok::cache {
 
 namespace {
 
-constexpr int lock_timeout_ms = 10000;
-
 using Faults = std::vector<std::string>;
 
 /// The content that the file says it has, with a schema that is known.
@@ -59,7 +57,7 @@ void check_code(Connection& connection, Faults& faults) {
 }  // namespace
 
 FileSummary summarise(const std::filesystem::path& path) {
-  Connection connection(path, Access::read_only, lock_timeout_ms);
+  Connection connection(path, Access::read_only, tool_lock_timeout_ms);
   FileSummary summary{.path = path, .content = known_content(connection, path), .signer = signer_of(path)};
   std::error_code ignored;
   summary.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
@@ -78,7 +76,7 @@ FileSummary summarise(const std::filesystem::path& path) {
 std::vector<std::string> faults_of(const std::filesystem::path& path, const std::vector<PublicKey>& trusted) {
   Faults faults;
   try {
-    Connection connection(path, Access::read_only, lock_timeout_ms);
+    Connection connection(path, Access::read_only, tool_lock_timeout_ms);
     const Content content = known_content(connection, path);
     check_pages(connection, faults);
     if (content == Content::tuning) check_tuning(connection, faults);

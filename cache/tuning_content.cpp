@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <system_error>
 #include <tuple>
@@ -13,12 +12,12 @@
 #include "cache/replace_file.hpp"
 #include "cache/schema.hpp"
 #include "cache/tuning_rows.hpp"
+#include "sparse/text_file.hpp"
 
 namespace vostok::cache {
 
 namespace {
 
-constexpr int lock_timeout_ms = 10000;
 constexpr const char* in_memory = ":memory:";
 
 FieldMap problem_fields(const plan::ProblemKey& problem) {
@@ -47,8 +46,8 @@ FieldMap device_fields(const plan::DeviceKey& device) {
 void agree_on_devices(TuningContent& content) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sizes;
   const auto for_each_device = [&](const auto& visit) {
-    for (TrialRow& row : content.trials) visit(row.device);
-    for (WinnerRow& row : content.winners) visit(row.device);
+    for (TrialRow& row : content.trials) visit(row.device);    // NOLINT(misc-const-correctness): one of the visits changes it
+    for (WinnerRow& row : content.winners) visit(row.device);  // NOLINT(misc-const-correctness): likewise
   };
   for_each_device([&](const plan::DeviceKey& device) {
     auto& [memory_bytes, l2_bytes] = sizes[to_text(device_fields(device))];
@@ -61,18 +60,13 @@ void agree_on_devices(TuningContent& content) {
 template <class Row>
 std::vector<const Row*> in_order(const std::vector<Row>& rows) {
   std::vector<std::pair<std::string, const Row*>> named;
+  named.reserve(rows.size());
   for (const Row& row : rows) named.emplace_back(row_name(row), &row);
   std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const Row*> sorted;
+  sorted.reserve(rows.size());
   for (const auto& [name, row] : named) sorted.push_back(row);
   return sorted;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or may not be read", path.string());
-  return text;
 }
 
 bool is_database(const std::filesystem::path& path) {
@@ -110,22 +104,22 @@ TuningContent all_rows(Connection& connection) {
 
 TuningContent read_content(const std::filesystem::path& path) {
   if (is_database(path)) {
-    Connection connection(path, Access::read_only, lock_timeout_ms);
+    Connection connection(path, Access::read_only, tool_lock_timeout_ms);
     check_schema(connection, Content::tuning);
     const Transaction one_state(connection, Transaction::Lock::shared);
     return all_rows(connection);
   }
-  return parse_content(read_file(path));
+  return parse_content(sparse::read_bytes(path));
 }
 
 TuningContent parse_content(std::string_view text) {
-  Connection connection(in_memory, Access::read_write, lock_timeout_ms);
+  Connection connection(in_memory, Access::read_write, tool_lock_timeout_ms);
   load(text, connection);
   return all_rows(connection);
 }
 
 std::string content_text(TuningContent content) {
-  Connection connection(in_memory, Access::read_write, lock_timeout_ms);
+  Connection connection(in_memory, Access::read_write, tool_lock_timeout_ms);
   make_content(std::move(content), connection);
   return dump(connection);
 }
@@ -140,7 +134,7 @@ void store_rows(TuningContent content, Connection& connection) {
 
 void write_content(TuningContent content, const std::filesystem::path& path) {
   replace_file(path, [&](const std::filesystem::path& fresh) {
-    Connection connection(fresh, Access::read_write, lock_timeout_ms);
+    Connection connection(fresh, Access::read_write, tool_lock_timeout_ms);
     make_content(std::move(content), connection);
   });
 }

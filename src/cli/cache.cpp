@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 
@@ -8,6 +7,7 @@
 #include "cache/location.hpp"
 #include "cli/cache_commands.hpp"
 #include "cli/commands.hpp"
+#include "sparse/text_file.hpp"
 
 namespace vostok::cli {
 
@@ -57,9 +57,7 @@ std::vector<std::filesystem::path> cache_files_here() {
 
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or may not be read", path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return sparse::read_bytes(path);
 }
 
 std::string kibibytes(std::int64_t bytes) { return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024); }

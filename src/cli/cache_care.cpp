@@ -10,17 +10,17 @@
 #include "cache/summary.hpp"
 #include "cli/cache_commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
 
 namespace vostok::cli {
 
 namespace {
 
-constexpr std::int64_t day_seconds = 24 * 60 * 60;
-
 int verify(const std::vector<std::string>& given, const std::vector<std::string>& keys, bool json) {
   std::vector<std::filesystem::path> files(given.begin(), given.end());
   if (files.empty()) files = cache_files_here();
   std::vector<cache::PublicKey> trusted;
+  trusted.reserve(keys.size());
   for (const std::string& key : keys) trusted.push_back(cache::parse_public_key(key));
   auto array = nlohmann::ordered_json::array();
   bool good = true;
@@ -32,7 +32,7 @@ int verify(const std::vector<std::string>& given, const std::vector<std::string>
     if (faults.empty()) std::printf("%s: good%s\n", file.c_str(), trusted.empty() ? "" : ", and signed by a trusted key");
     for (const std::string& fault : faults) std::printf("%s: %s\n", file.c_str(), fault.c_str());
   }
-  if (json) std::printf("%s\n", array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  if (json) std::fputs(json_text(array).c_str(), stdout);
   return good ? exit_success : exit_wrong_result;
 }
 

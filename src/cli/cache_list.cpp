@@ -13,6 +13,7 @@
 #include "cache/tuning_content.hpp"
 #include "cli/cache_commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
 
 namespace vostok::cli {
 
@@ -20,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void print(const ordered_json& value) { std::fputs((value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n").c_str(), stdout); }
+void print(const ordered_json& value) { std::fputs(json_text(value).c_str(), stdout); }
 
 // --- ls ---------------------------------------------------------------------------------------------------------------
 
@@ -192,8 +193,7 @@ std::vector<cache::TrialRow> fastest_first(std::vector<cache::TrialRow> rows) {
 }
 
 void show_code(const ShowOptions& options, const std::filesystem::path& file) {
-  constexpr int lock_timeout_ms = 10000;
-  cache::Connection connection(file, cache::Access::read_only, lock_timeout_ms);
+  cache::Connection connection(file, cache::Access::read_only, cache::tool_lock_timeout_ms);
   ordered_json array = ordered_json::array();
   std::string text;
   for (const std::string& key : cache::code_keys(connection)) {

@@ -19,8 +19,6 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr int lock_timeout_ms = 10000;
-
 bool holds_code(const std::string& file) {
   try {
     return cache::summarise(file).content == cache::Content::code;
@@ -41,9 +39,9 @@ void merge_kernels(const std::vector<std::string>& files, const std::string& out
   std::filesystem::path all = files.front();
   for (std::size_t i = 1; i < files.size(); ++i) {
     const auto step = steps / fmt::format("{}.db", i);
-    cache::Connection a(all, cache::Access::read_only, lock_timeout_ms);
-    cache::Connection b(files[i], cache::Access::read_only, lock_timeout_ms);
-    cache::Connection both(step, cache::Access::read_write, lock_timeout_ms);
+    cache::Connection a(all, cache::Access::read_only, cache::tool_lock_timeout_ms);
+    cache::Connection b(files[i], cache::Access::read_only, cache::tool_lock_timeout_ms);
+    cache::Connection both(step, cache::Access::read_write, cache::tool_lock_timeout_ms);
     cache::make_schema(both, cache::Content::code);
     cache::merge_code(a, b, both);
     all = step;

@@ -10,6 +10,8 @@
 #include "cache/tuning_content.hpp"
 #include "cli/cache_commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
+#include "cli/tool_context.hpp"
 #include "device/device.hpp"
 #include "plan/predicted_choice.hpp"
 #include "plan/regret.hpp"
@@ -53,11 +55,7 @@ std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& conte
 class Predictions {
  public:
   std::optional<std::pair<std::string, FieldMap>> operator()(const plan::ProblemKey& problem, const plan::DeviceKey& key) {
-    const std::string what = to_text({{"architecture", key.architecture},
-                                      {"l2_bytes", std::to_string(key.l2_bytes)},
-                                      {"memory_bytes", std::to_string(key.memory_bytes)},
-                                      {"multiprocessors", std::to_string(key.multiprocessors)},
-                                      {"name", key.name}});
+    const std::string what = fields_of(key);
     if (!devices_.contains(what)) devices_[what] = open(what);
     const auto& device = devices_[what];
     return device ? plan::predicted_choice(problem, *device) : std::nullopt;
@@ -81,7 +79,7 @@ std::map<std::string, std::vector<plan::Regret>> by_operation(const std::vector<
   std::map<std::string, std::vector<plan::LeftOut>> groups;
   for (const plan::LeftOut& left_out : all) {
     groups[left_out.problem.operation].push_back(left_out);
-    if (!all.empty()) groups["all"].push_back(left_out);
+    groups["all"].push_back(left_out);
   }
   std::map<std::string, std::vector<plan::Regret>> table;
   for (const auto& [operation, members] : groups) table[operation] = plan::regrets(members);
@@ -111,7 +109,7 @@ std::string table_json(const std::map<std::string, std::vector<plan::Regret>>& t
       }
       object[operation][way.way] = std::move(row);
     }
-  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object);
 }
 
 int run_regret(const RegretOptions& options) {

@@ -39,7 +39,8 @@ std::vector<std::string> devices_here() {
   for (int ordinal = 0; ordinal < device::count_cuda(&ignored); ++ordinal) {
     try {
       uuids.push_back(device::open_cuda(ordinal, {})->info().uuid);
-    } catch (const Error&) {  // a GPU that cannot be opened has measured nothing today
+    } catch (const Error&) {
+      continue;  // a GPU that cannot be opened has measured nothing today
     }
   }
   return uuids;

@@ -1,4 +1,5 @@
 #include "cli/diagnosis.hpp"
+#include "cli/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -162,7 +163,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis) {
   object["environment"] = ordered_json::object();
   for (const EnvironmentVariable& variable : diagnosis.variables)
     object["environment"][variable.name] = variable.value ? ordered_json(*variable.value) : ordered_json();
-  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object);
 }
 
 }  // namespace vostok::cli

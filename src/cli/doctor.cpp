@@ -20,9 +20,6 @@ constexpr const char* examples =
     "  vostok doctor --problems layers.txt                which of these would compile, and which were tuned\n"
     "  vostok doctor --json                               the same for programs\n"
     "  VOSTOK_NVRTC=/opt/nvrtc/lib vostok doctor          whether another NVRTC would be found";
-}
-
-namespace {
 
 struct DoctorOptions {
   bool json = false;

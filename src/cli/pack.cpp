@@ -1,4 +1,5 @@
 #include "cli/pack.hpp"
+#include "cli/json_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -61,14 +62,6 @@ std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& fo
 /// Tuned choices without any code: every kernel that a plan needs is compiled into the folder.
 CacheOptions caches_in(const fs::path& folder, const std::vector<fs::path>& tuned) {
   return {.folder = folder / "packed", .read_only = tuned, .shipped = folder / "none", .max_code_bytes = std::int64_t{1} << 40};
-}
-
-std::string fields_of(const plan::DeviceKey& device) {
-  return to_text({{"architecture", device.architecture},
-                  {"l2_bytes", fmt::format("{}", device.l2_bytes)},
-                  {"memory_bytes", fmt::format("{}", device.memory_bytes)},
-                  {"multiprocessors", fmt::format("{}", device.multiprocessors)},
-                  {"name", device.name}});
 }
 
 /// The GPUs that a tuning.db, or its dump, has rows of.
@@ -231,7 +224,7 @@ std::string pack_json(const PackOptions& options, const PackReport& report) {
                                  {"problems", device.problems},
                                  {"tuned", device.tuned}});
   object["failures"] = report.failures;
-  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object);
 }
 
 void add_pack(CLI::App& parent, int& status) {

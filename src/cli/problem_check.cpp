@@ -1,4 +1,5 @@
 #include "cli/problem_check.hpp"
+#include "cli/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -114,7 +115,7 @@ std::string check_json(const ProblemCheck& check) {
   ordered_json object = {{"device", check.device.name}, {"complete", check.complete()}};
   object["problems"] = ordered_json::array();
   for (const CheckedProblem& problem : check.problems) object["problems"].push_back(problem_json(problem));
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, one_line);
 }
 
 }  // namespace vostok::cli

@@ -1,4 +1,5 @@
 #include "cli/run_report.hpp"
+#include "cli/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -120,7 +121,7 @@ std::string report_json(const RunReport& report) {
     object["steps"].push_back(std::move(described));
   }
   // A file name that is not UTF-8 must not stop a report.
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, one_line);
 }
 
 }  // namespace vostok::cli

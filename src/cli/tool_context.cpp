@@ -13,4 +13,12 @@ Options context_options(const std::string& device, const std::string& cache, Pro
   return options;
 }
 
+std::string fields_of(const plan::DeviceKey& device) {
+  return to_text({{"architecture", device.architecture},
+                  {"l2_bytes", std::to_string(device.l2_bytes)},
+                  {"memory_bytes", std::to_string(device.memory_bytes)},
+                  {"multiprocessors", std::to_string(device.multiprocessors)},
+                  {"name", device.name}});
+}
+
 }  // namespace vostok::cli

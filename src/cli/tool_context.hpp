@@ -6,10 +6,14 @@
 #include <vostok/context.hpp>
 
 #include "cli/progress_line.hpp"
+#include "plan/stores.hpp"
 
 namespace vostok::cli {
 
 /// `device` as --device takes it; `cache`: the caches' folder, empty for the default. `progress` must outlive the context.
 Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress);
+
+/// A GPU that a tuning.db has rows of, as device::open_compile_only takes it.
+std::string fields_of(const plan::DeviceKey& device);
 
 }  // namespace vostok::cli

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
 #include "cli/tuning.hpp"
 
 namespace vostok::cli {
@@ -82,7 +83,7 @@ std::string tune_json(const TuneReport& report) {
                          {"seconds", report.seconds},      {"interrupted", report.interrupted}};
   object["results"] = ordered_json::array();
   for (const TunedProblem& problem : report.tuned) object["results"].push_back(problem_json(problem));
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, one_line);
 }
 
 int tune_status(const TuneReport& report) {

@@ -83,6 +83,10 @@ std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_
   return candidates;
 }
 
+std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effort, std::int64_t max_workspace_bytes) {
+  return effort == Effort::quick ? short_list(query, max_workspace_bytes) : all_candidates(query, max_workspace_bytes);
+}
+
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
   std::optional<Predicted> best;
   double best_us = 0;

@@ -24,6 +24,9 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
 /// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
 std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes);
 
+/// What an effort of at least quick races.
+std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effort, std::int64_t max_workspace_bytes);
+
 /// What the cost model prefers.
 struct Predicted {
   const ops::Family* family = nullptr;

@@ -4,6 +4,18 @@
 
 namespace vostok::plan {
 
+bool is_tuned(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::tuned_here:
+    case Provenance::tuned_elsewhere:
+    case Provenance::shipped: return true;
+    case Provenance::nearest_problem:
+    case Provenance::nearest_device:
+    case Provenance::heuristic: return false;
+  }
+  return false;
+}
+
 std::string Decision::code_digest() const { return code_digest_of(kernels); }
 
 std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches) {

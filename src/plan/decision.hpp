@@ -13,6 +13,9 @@
 
 namespace vostok::plan {
 
+/// Whether a choice was tuned for exactly the problem that it serves, on a device of this model.
+bool is_tuned(Provenance provenance);
+
 struct Decision {
   const ops::Family* family = nullptr;
   FieldMap config = {};

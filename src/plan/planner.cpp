@@ -190,8 +190,7 @@ std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<E
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
   for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
-    const bool of_another = match.distance != 0 || match.provenance == Provenance::nearest_problem || match.provenance == Provenance::nearest_device;
-    if (of_another && session_->cache_only()) continue;
+    if (session_->cache_only() && !is_tuned(match.provenance)) continue;
     if (auto decision = from_match(query, match)) decisions.push_back(*std::move(decision));
   }
   return decisions;
@@ -212,8 +211,7 @@ bool Planner::has_trials(const ops::Query& query, Effort effort) const {
   std::set<std::pair<std::string, FieldMap>> tried;
   for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
     if (trial.status != "untested") tried.emplace(std::move(trial.family), std::move(trial.config));
-  const std::int64_t most_workspace = session_->max_workspace_bytes();
-  const auto candidates = effort == Effort::quick ? short_list(query, most_workspace) : all_candidates(query, most_workspace);
+  const auto candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   return std::all_of(candidates.begin(), candidates.end(),
                      [&](const tune::Candidate& candidate) { return tried.contains({candidate.family, candidate.config}); });
 }

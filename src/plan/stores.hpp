@@ -73,6 +73,9 @@ inline constexpr const char* not_verified = "not verified";
 /// Whether a trial's status says that its code must not run again.
 inline bool is_failure(std::string_view status) { return status == "wrong" || status == "faulted" || status == "hung"; }
 
+/// Whether a trial says that its code was verified, and right.
+inline bool is_pass(std::string_view status, std::string_view reason) { return status == "measured" && reason.empty(); }
+
 /// What is stored about machine code, whatever the problem and the device. A failure outweighs passes.
 struct CodeStanding {
   bool passed = false;       ///< measured, and verified

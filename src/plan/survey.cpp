@@ -74,17 +74,7 @@ std::string listed(const char* what, const std::vector<std::string>& items) {
 
 }  // namespace
 
-bool SurveyedChoice::tuned() const {
-  switch (decision.provenance) {
-    case Provenance::tuned_here:
-    case Provenance::tuned_elsewhere:
-    case Provenance::shipped: return true;
-    case Provenance::nearest_problem:
-    case Provenance::nearest_device:
-    case Provenance::heuristic: return false;
-  }
-  return false;
-}
+bool SurveyedChoice::tuned() const { return is_tuned(decision.provenance); }
 
 std::vector<std::string> Survey::missing_choices() const {
   std::vector<std::string> queries;

@@ -37,9 +37,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   const ops::Query& query = *task.query;
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
-  const std::int64_t most_workspace = session_->max_workspace_bytes();
-  const std::vector<tune::Candidate> candidates =
-      options.effort == Effort::quick ? short_list(query, most_workspace) : all_candidates(query, most_workspace);
+  const std::vector<tune::Candidate> candidates = candidates_of(query, options.effort, session_->max_workspace_bytes());
 
   const std::int64_t workspace_bytes = largest_workspace(query, candidates);
   std::unique_ptr<RaceSubject> racing;

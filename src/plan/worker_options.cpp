@@ -29,9 +29,11 @@ using Path = std::filesystem::path;
 
 struct Writer {
   FieldMap& fields;
-  void operator()(const char* name, bool value) const { fields[name] = std::to_string(static_cast<int>(value)); }
-  void operator()(const char* name, std::int64_t value) const { fields[name] = std::to_string(value); }
-  void operator()(const char* name, int value) const { fields[name] = std::to_string(value); }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  void operator()(const char* name, Number value) const {
+    fields[name] = std::to_string(static_cast<std::int64_t>(value));
+  }
   void operator()(const char* name, const std::optional<Path>& value) const {
     if (value) fields[name] = value->string();
   }

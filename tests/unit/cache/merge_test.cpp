@@ -205,6 +205,11 @@ TEST_CASE("rank chooses as the tuner does, and the same trials in any order give
     trials.push_back(failed);
     CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
   }
+  SUBCASE("what was only raced, and not verified, does not win") {
+    for (TrialRow& row : trials)
+      if (row.trial.code_digest == "code2") row.trial.reason = plan::not_verified;
+    CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
+  }
   SUBCASE("what an erratum masks does not win") {
     CHECK(winning_tile(ranked({.trials = trials, .errata = {{.id = "E1", .config = {{"tile_rows", "2"}}}}}, {})) == "4");
   }

@@ -15,6 +15,7 @@
 
 #include "cache/database.hpp"
 #include "unit/cache/fixture.hpp"
+#include "unit/self_process.hpp"
 
 using namespace vostok;
 using namespace vostok::cache;
@@ -65,22 +66,7 @@ const bool is_test_process = [] {
 
 /// Starts this executable as a worker, its standard output going to `output`.
 pid_t start_worker(const std::string& role, const std::filesystem::path& folder, int output) {
-  const std::string role_variable = "VOSTOK_TEST_WORKER=" + role;
-  const std::string folder_variable = "VOSTOK_TEST_WORKER_FOLDER=" + folder.string();
-  const pid_t child = fork();
-  if (child != 0) return child;
-  dup2(output, STDOUT_FILENO);
-  char name[] = "worker";
-  char* arguments[] = {name, nullptr};
-  char* variables[] = {const_cast<char*>(role_variable.c_str()), const_cast<char*>(folder_variable.c_str()), nullptr};
-  execve("/proc/self/exe", arguments, variables);
-  _exit(127);
-}
-
-int exit_status(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  return test::start_self({"VOSTOK_TEST_WORKER=" + role, "VOSTOK_TEST_WORKER_FOLDER=" + folder.string()}, output);
 }
 
 std::string integrity(const std::filesystem::path& file) {
@@ -104,7 +90,7 @@ TEST_CASE("eight processes on one cold cache: none fails, and no row is lost") {
   const TemporaryFolder folder;
   std::vector<pid_t> workers;
   for (int id = 1; id <= processes; ++id) workers.push_back(start_worker(std::to_string(id), folder / "c", STDERR_FILENO));
-  for (const pid_t worker : workers) CHECK(exit_status(worker) == 0);
+  for (const pid_t worker : workers) CHECK(test::exit_status(worker) == 0);
   Opening after(in_folder(folder / "c"));
   CHECK(after.tuning().trials(sample_problem(), sample_device()).size() == processes * keys);
   for (int i = 0; i < keys; ++i) CHECK(after.code().find(key_of(i)).has_value());
@@ -133,7 +119,7 @@ TEST_CASE("two hundred writers killed at any moment leave old or new rows, never
     for (const pid_t worker : workers) {
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 5000));
       kill(worker, SIGKILL);
-      CHECK(exit_status(worker) == 1000 + SIGKILL);
+      CHECK(test::exit_status(worker) == 1000 + SIGKILL);
     }
     close(ends[0]);
     Opening after(in_folder(folder / "c"));
@@ -163,7 +149,7 @@ TEST_CASE("a child process opens its own files, and parent and child go on") {
     _exit(own_handle && reads && *opening.warnings == 0 ? 0 : 1);
   }
   opening.tuning().set_winner(sample_problem(256), sample_device(), sample_winner());
-  CHECK(exit_status(child) == 0);
+  CHECK(test::exit_status(child) == 0);
   opening.tuning().set_winner(sample_problem(4096), sample_device(), sample_winner());
   for (const std::int64_t n : {1, 16, 256, 4096}) CHECK(opening.tuning().find(sample_problem(n), sample_device()).size() == 1);
   CHECK(open_descriptors_of("tuning.db") == before);

@@ -14,6 +14,7 @@
 #include "plan/make_plan.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/self_process.hpp"
 
 using namespace vostok;
 
@@ -82,21 +83,7 @@ const bool is_test_process = [] {
 }();
 
 pid_t start_process(const std::filesystem::path& folder, int id) {
-  const std::string id_variable = "VOSTOK_COLD_CACHE_ID=" + std::to_string(id);
-  const std::string folder_variable = "VOSTOK_COLD_CACHE_FOLDER=" + folder.string();
-  const pid_t child = fork();
-  if (child != 0) return child;
-  char name[] = "planner";
-  char* arguments[] = {name, nullptr};
-  char* variables[] = {const_cast<char*>(id_variable.c_str()), const_cast<char*>(folder_variable.c_str()), nullptr};
-  execve("/proc/self/exe", arguments, variables);
-  _exit(127);
-}
-
-int exit_status(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  return test::start_self({"VOSTOK_COLD_CACHE_ID=" + std::to_string(id), "VOSTOK_COLD_CACHE_FOLDER=" + folder.string()});
 }
 
 }  // namespace
@@ -106,7 +93,7 @@ TEST_CASE("sixteen processes make two hundred plans each on one cold cache: none
   const TemporaryFolder folder;
   std::vector<pid_t> children;
   for (int id = 0; id < processes; ++id) children.push_back(start_process(folder / "c", id));
-  for (const pid_t child : children) CHECK(exit_status(child) == 0);
+  for (const pid_t child : children) CHECK(test::exit_status(child) == 0);
 
   Planning after(folder / "c");
   for (int i = 0; i < plans; ++i) CHECK(after.plan(0, i));

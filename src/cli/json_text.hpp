@@ -1,0 +1,16 @@
+// A report as JSON: what is no UTF-8 (a path, say) is replaced, so that a report is never lost for it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace vostok::cli {
+
+constexpr int one_line = -1;
+
+/// `indent`: spaces of a level, or one_line.
+inline std::string json_text(const nlohmann::ordered_json& value, int indent = 2) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vostok::cli
