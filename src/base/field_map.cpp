@@ -1,5 +1,7 @@
 #include "base/field_map.hpp"
 
+#include <algorithm>
+
 namespace vostok {
 
 namespace {
@@ -12,6 +14,10 @@ bool needs_escape(char byte, bool in_name) {
 }
 
 void append_escaped(std::string& text, std::string_view part, bool in_name) {
+  if (std::none_of(part.begin(), part.end(), [&](char byte) { return needs_escape(byte, in_name); })) {
+    text += part;
+    return;
+  }
   for (const char byte : part) {
     if (!needs_escape(byte, in_name)) {
       text += byte;

@@ -1,6 +1,34 @@
 # Writes OUTPUT, a C++ file that defines FUNCTION (declared in HEADER): every file of FILES (paths below ROOT) as a
 # device::Header, sorted by name. Run by the build: cmake -DROOT=... -DFILES=... -DFUNCTION=... -DHEADER=... -DOUTPUT=... -P
+# With -DDIGESTS=... also a function of that name: for each file, in the same order, the digest of what it and all that it includes say to a
+# compiler. Made here because hashing that much text takes longer than all else that a process does to find its kernels.
+cmake_minimum_required(VERSION 3.25)
 list(SORT FILES)
+
+# Without indentation, blank lines and comments, so that editing a comment recompiles nothing. A comment behind a quote or a slash stays.
+function(without_comments content result)
+  string(REGEX REPLACE "[ \t]*\n[ \t\n]*" "\n\n" text "\n${content}\n")  # two line ends each: a match may take one
+  string(REGEX REPLACE "\n([^\n\"/]*)//[^\n\"]*\n" "\n\\1\n" text "${text}")
+  string(REGEX REPLACE "\n//[^\n]*\n" "\n\n" text "${text}")
+  string(REGEX REPLACE "[ \t]*\n+" "\n" text "${text}")
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# The files that `name` includes, near and far, and itself.
+function(closure_of name result)
+  set(found "")
+  set(pending ${name})
+  while(pending)
+    list(POP_FRONT pending next)
+    if(NOT next IN_LIST found)
+      list(APPEND found ${next})
+      list(APPEND pending ${includes_${next}})
+    endif()
+  endwhile()
+  list(SORT found)
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
 set(text "// Made from ${ROOT} by src/codegen/embed.cmake.\n#include \"${HEADER}\"\n\n")
 string(APPEND text "const std::vector<vostok::device::Header>& ${FUNCTION}() {\n  static const std::vector<vostok::device::Header> headers = {\n")
 foreach(name IN LISTS FILES)
@@ -15,6 +43,26 @@ foreach(name IN LISTS FILES)
     message(FATAL_ERROR "cannot embed ${ROOT}/${name}: it contains )embedded\", which ends the raw string.")
   endif()
   string(APPEND text "      {\"${name}\", R\"embedded(${content})embedded\"},\n")
+  if(DEFINED DIGESTS)
+    without_comments("${content}" bare)
+    string(SHA256 digest_${name} "${bare}")
+    string(REGEX MATCHALL "\n#include \"[^\"\n]+" includes_${name} "\n${content}")
+    list(TRANSFORM includes_${name} REPLACE "\n#include \"" "")
+  endif()
 endforeach()
 string(APPEND text "  };\n  return headers;\n}\n")
+
+if(DEFINED DIGESTS)
+  string(APPEND text "\nconst std::vector<std::string>& ${DIGESTS}() {\n  static const std::vector<std::string> digests = {\n")
+  foreach(name IN LISTS FILES)
+    closure_of(${name} closure)
+    set(lines "")
+    foreach(part IN LISTS closure)
+      string(APPEND lines "${part} ${digest_${part}}\n")
+    endforeach()
+    string(SHA256 digest "${lines}")
+    string(APPEND text "      \"${digest}\",  // ${name}\n")
+  endforeach()
+  string(APPEND text "  };\n  return digests;\n}\n")
+endif()
 file(WRITE ${OUTPUT} "${text}")

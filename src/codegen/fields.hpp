@@ -4,10 +4,12 @@
 // through it. `lists_every_field` fails to compile when a field was forgotten.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 #include <vostok/plan.hpp>
@@ -70,14 +72,11 @@ std::optional<V> parse_value(const std::string& text) {
       if (text == name(static_cast<V>(i))) return static_cast<V>(i);
     return std::nullopt;
   } else {
-    std::size_t used = 0;
-    try {
-      const long long value = std::stoll(text, &used);
-      if (used != text.size() || static_cast<long long>(static_cast<V>(value)) != value) return std::nullopt;
-      return static_cast<V>(value);
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
+    long long value = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec != std::errc() || parsed.ptr != end || static_cast<long long>(static_cast<V>(value)) != value) return std::nullopt;
+    return static_cast<V>(value);
   }
 }
 
@@ -96,8 +95,9 @@ std::optional<T> from_map(const FieldMap& map, int* unknown = nullptr) {
   T value{};
   bool good = true;
   std::size_t known = 0;
+  std::string name;  // one for all look-ups: plans read configs often
   fields(value, [&](const char* field, auto& v) {
-    auto position = map.find(field);
+    auto position = map.find(name = field);
     if (position == map.end()) return;
     ++known;
     auto parsed = parse_value<std::remove_reference_t<decltype(v)>>(position->second);

@@ -1,8 +1,6 @@
 #include "codegen/source.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 #include <set>
 
 #include "base/digest.hpp"
@@ -49,34 +47,6 @@ void collect(std::string_view name, std::set<std::string_view>& seen, std::vecto
   closure.push_back(header);
 }
 
-/// The text without `//` comments, indentation and blank lines: what a compiler sees of it, near enough, so that editing
-/// a comment recompiles nothing.
-std::string without_comments(std::string_view text) {
-  std::string stripped;
-  for_each_line(text, [&](std::string_view line) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return;
-    line.remove_prefix(first);
-    if (line.find('"') == std::string_view::npos) line = line.substr(0, line.find("//"));
-    const std::size_t last = line.find_last_not_of(" \t");
-    if (last == std::string_view::npos) return;
-    stripped.append(line.substr(0, last + 1)).push_back('\n');
-  });
-  return stripped;
-}
-
-std::string digest_of_closure(std::string_view header) {
-  Digest digest;
-  for (const device::Header& part : include_closure(header)) digest.add(part.name).add(without_comments(part.text));
-  return digest.hex();
-}
-
-/// Of one embedded template, made when it is first asked for: a process that plans with one kernel reads its files only.
-struct LazyDigest {
-  std::once_flag once;
-  std::string hex;
-};
-
 }  // namespace
 
 std::vector<device::Header> include_closure(std::string_view header) {
@@ -87,11 +57,7 @@ std::vector<device::Header> include_closure(std::string_view header) {
 }
 
 const std::string& closure_digest(std::string_view header) {
-  static const auto digests = std::make_unique<LazyDigest[]>(embedded_templates().size());
-  const auto position = static_cast<std::size_t>(&find_template(header) - embedded_templates().data());
-  LazyDigest& digest = digests[position];
-  std::call_once(digest.once, [&] { digest.hex = digest_of_closure(header); });
-  return digest.hex;
+  return embedded_digests()[static_cast<std::size_t>(&find_template(header) - embedded_templates().data())];
 }
 
 device::Source make_source(const KernelRequest& request, std::string_view architecture) {

@@ -20,10 +20,13 @@ struct KernelRequest {
 /// Every file of templates/, embedded at build time; names are paths below templates/.
 const std::vector<device::Header>& embedded_templates();
 
+/// Of each of them: the digest of its closure's text with comments and blank lines left out. Made at build time (embed.cmake).
+const std::vector<std::string>& embedded_digests();
+
 /// The files that `header` includes, itself last, in dependency order (each after what it includes).
 std::vector<device::Header> include_closure(std::string_view header);
 
-/// Digest of the closure's text with comments and blank lines left out.
+/// One of embedded_digests(), by name.
 const std::string& closure_digest(std::string_view header);
 
 device::Source make_source(const KernelRequest& request, std::string_view architecture);

@@ -33,6 +33,10 @@ std::string build_from_ptx(const std::string& ptx) {
   return ptx.substr(first, ptx.find_first_not_of("0123456789.", first) - first);
 }
 
+/// None changes the code. Small programs compile faster without what --minimal leaves out (textures, the runtime's functions), which no template
+/// uses. Names of internal symbols hold a number that NVRTC draws from the clock: without a seed, the same code has another digest every second.
+std::vector<std::string> known_process_options() { return {"--modify-stack-limit=false", "--no-cache", "--minimal", "--frandom-seed=vostok"}; }
+
 struct Attempt {
   NvrtcResult result;
   std::string log;
@@ -66,7 +70,7 @@ std::string Nvrtc::probe() {
   if (nvrtcGetSupportedArchs(architectures_.data()) != NvrtcResult::success) return "found, but nvrtcGetSupportedArchs failed";
   std::sort(architectures_.begin(), architectures_.end());
 
-  process_options_ = {"--modify-stack-limit=false", "--no-cache"};
+  process_options_ = known_process_options();
   Attempt attempt = compile_empty(*this, process_options_);
   if (attempt.result == NvrtcResult::invalid_option) {
     std::erase_if(process_options_, [&](const std::string& option) { return compile_empty(*this, {option}).result == NvrtcResult::invalid_option; });

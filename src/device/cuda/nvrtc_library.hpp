@@ -21,7 +21,7 @@ class Nvrtc : public NvrtcApi {
   std::string identity() const;  ///< "nvrtc 13.0.88"
   const std::string& path() const { return path_; }
   const std::vector<int>& architectures() const { return architectures_; }  ///< 75, 80, ... ascending
-  /// Those of --no-cache and --modify-stack-limit=false that this version knows.
+  /// Those that this version knows of the options that change how it works and not the code.
   const std::vector<std::string>& process_options() const { return process_options_; }
 
  private:

@@ -148,7 +148,8 @@ TEST_CASE("options that an NVRTC does not know are left out, the others stay") {
   nvrtc->refuse_option("--no-cache");
   const device::Image image = device::open_nvrtc(nvrtc.path)->compile(any_source("sm_90"));
   CHECK(image.symbol == "lowered");
-  CHECK(image.binary == "--std=c++20\n-default-device\n-arch=sm_90\n--modify-stack-limit=false\n--ptxas-options=-v\n");
+  CHECK(image.binary ==
+        "--std=c++20\n-default-device\n-arch=sm_90\n--modify-stack-limit=false\n--minimal\n--frandom-seed=vostok\n--ptxas-options=-v\n");
   nvrtc->refuse_option("--std=c++20");
   CHECK(caught([&] { device::open_nvrtc(nvrtc.path); }).code == ErrorCode::no_compiler);
 }

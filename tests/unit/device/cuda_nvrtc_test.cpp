@@ -1,5 +1,6 @@
 // The compiler over the real NVRTC where there is one.
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -89,6 +90,21 @@ TEST_CASE("the same source gives the same machine code") {
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) return;
   CHECK(nvrtc->compile(source_of(scale)).binary == nvrtc->compile(source_of(scale)).binary);
+}
+
+TEST_CASE("internal names give code no other bytes a second later") {
+  if (!real_nvrtc()) return;
+  const auto known = device::cuda::open_nvrtc_library(std::nullopt)->process_options();
+  if (std::find(known.begin(), known.end(), "--frandom-seed=vostok") == known.end()) {
+    MESSAGE("skipped: this NVRTC takes no seed");
+    return;
+  }
+  device::Source source = source_of(scale + " out[0] = constants::factor;");
+  source.text.insert(0, "namespace constants { constexpr float factor = 2; }\n");
+  const std::string first = device::open_nvrtc(std::nullopt)->compile(source).binary;
+  CHECK(first.find("_INTERNAL_") != std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // the clock that NVRTC would draw from counts seconds
+  CHECK(device::open_nvrtc(std::nullopt)->compile(source).binary == first);
 }
 
 TEST_CASE("a syntax error is compile_failed with the file, the line and the expression") {
