@@ -18,16 +18,27 @@ std::int64_t size_of(const std::filesystem::path& path) {
   return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
 }
 
+/// What a ban consists of.
+bool bans(const plan::TrialRecord& trial) { return plan::is_failure(trial.status) && !trial.code_digest.empty(); }
+
+/// Whether a trial of code that failed somewhere is to go.
+bool goes_with_ban(const plan::TrialRecord& trial, const PruneSettings& settings) {
+  if (trial.status == "measured") return settings.banned;
+  return settings.lift_bans && (bans(trial) || trial.status == "banned");
+}
+
 /// Of equal size to `trials`: whether each stays.
 std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::vector<std::string>& banned, const PruneSettings& settings,
                               std::int64_t now) {
   std::vector<bool> kept(trials.size(), true);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const bool is_old = settings.older_than_seconds && trials[i].trial.measured_at < now - *settings.older_than_seconds;
-    if (is_old || (settings.banned && is_banned(banned, trials[i].trial))) kept[i] = false;
+    const plan::TrialRecord& trial = trials[i].trial;
+    const bool is_old = settings.older_than_seconds && trial.measured_at < now - *settings.older_than_seconds;
+    if ((is_old && !bans(trial)) || (is_banned(banned, trial) && goes_with_ban(trial, settings))) kept[i] = false;
   }
   if (settings.stale)
-    for (const TrialRow* row : stale_trials(trials)) kept[static_cast<std::size_t>(row - trials.data())] = false;
+    for (const TrialRow* row : stale_trials(trials))
+      if (!bans(row->trial)) kept[static_cast<std::size_t>(row - trials.data())] = false;
   return kept;
 }
 

@@ -7,10 +7,12 @@
 
 namespace vostok::cache {
 
+/// A trial that failed is what bans its machine code: it stays, however old or stale, until bans are lifted.
 struct PruneSettings {
   std::optional<std::int64_t> older_than_seconds = {};  ///< trials measured, and kernels last used, longer ago; winners stay
   std::optional<std::int64_t> max_bytes = {};           ///< kernels: the longest unused go until the rest fits
-  bool banned = false;                                  ///< trials and winners of machine code that failed; it may be tried again
+  bool banned = false;                                  ///< winners of machine code that failed anywhere, and where it was measured
+  bool lift_bans = false;                               ///< failures, and what was not tried because of them: it may be tried again
   bool stale = false;                                   ///< trials whose config has been measured with newer machine code
 };
 

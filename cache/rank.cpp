@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/version.hpp"
-#include "tune/tuner.hpp"
+#include "tune/choice.hpp"
 
 namespace vostok::cache {
 
@@ -38,17 +38,12 @@ std::map<std::string, Trials> by_subject(const std::vector<TrialRow>& trials) {
   return groups;
 }
 
-/// The order that breaks ties.
-bool comes_first(const TrialRow* a, const TrialRow* b) {
-  const auto order = [](const plan::TrialRecord& trial) { return std::tuple(!trial.is_default, trial.family, to_text(trial.config)); };
-  return order(a->trial) < order(b->trial);
-}
-
-const TrialRow* choose_among(Trials trials, double tie) {
-  std::sort(trials.begin(), trials.end(), comes_first);
+const TrialRow* choose_among(const Trials& trials, double tie) {
+  std::vector<tune::Candidate> candidates;
   std::vector<tune::Result> results;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const plan::TrialRecord& trial = trials[i]->trial;
+    candidates.push_back({.family = trial.family, .config = trial.config, .is_default = trial.is_default});
     tune::Result result;
     result.candidate = i;
     result.status = trial.status;
@@ -57,17 +52,13 @@ const TrialRow* choose_among(Trials trials, double tie) {
     result.rounds = trial.rounds;
     results.push_back(std::move(result));
   }
-  const auto chosen = tune::choose(results, tie);
+  const auto chosen = tune::choose(candidates, results, tie);
   return chosen ? trials[*chosen] : nullptr;
 }
 
 std::optional<double> default_median(const Trials& trials) {
-  std::optional<double> best;
-  for (const TrialRow* row : trials) {
-    const auto& median_us = row->trial.median_us;
-    if (row->trial.is_default && median_us && (!best || *median_us < *best)) best = median_us;
-  }
-  return best;
+  return tune::fastest_default(
+      trials, [](const TrialRow* row) { return row->trial.is_default; }, [](const TrialRow* row) { return row->trial.median_us; });
 }
 
 /// What the trials say of the chosen one; what they do not, from the winner before.

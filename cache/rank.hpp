@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "cache/tuning_content.hpp"
+#include "tune/choice.hpp"
 
 namespace vostok::cache {
 
 struct RankSettings {
   std::optional<std::string> policy = {};  ///< only problems measured this way ("warm", "cold"); nothing: all
-  double tie = 0.02;                       ///< candidates within this share of the best count as equal (tune::choose)
+  double tie = tune::equal_share;          ///< candidates within this share of the best count as equal
 };
 
 /// A winner that is another one than before.
@@ -27,7 +28,7 @@ struct Ranking {
 };
 
 /// The tuner's choice among stored trials: of each config those of its newest code; code that failed anywhere, and what errata mask, is
-/// out. Equals go to the default, then to the family and the config whose text sorts first. Winners without trials stay as they are.
+/// out. Equals are decided as by the tuner (tune/choice.hpp). Winners without trials stay as they are.
 /// Pure: equal content gives equal winners.
 Ranking ranked(const TuningContent& content, const RankSettings& settings);
 

@@ -1,11 +1,7 @@
 // Context::prepare: many problems, planned several at a time.
 #include <vostok/prepare.hpp>
 
-#include <algorithm>
-#include <atomic>
-#include <thread>
-#include <utility>
-
+#include "base/each_in_turn.hpp"
 #include "base/text.hpp"
 #include "context_state.hpp"
 
@@ -43,16 +39,9 @@ std::vector<std::optional<Error>> Context::prepare(std::span<const Preparation> 
   const plan::Session& session = *state_->session;
   session.require_no_capture(options.stream, "prepare problems");
   std::vector<std::optional<Error>> outcomes(problems.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < problems.size(); i = next++) outcomes[i] = outcome_of(*this, problems[i], options);
-  };
   // Two measurements at a time would measure each other.
   const std::size_t most = options.effort >= Effort::quick ? 1 : static_cast<std::size_t>(session.compile_threads());
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(most, problems.size()); ++i) others.emplace_back(work);
-  work();
-  others.clear();
+  each_in_turn(problems.size(), most, [&](std::size_t i) { outcomes[i] = outcome_of(*this, problems[i], options); });
   return outcomes;
 }
 

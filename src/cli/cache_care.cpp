@@ -41,16 +41,17 @@ struct PruneOptions {
   double older_than_days = 0;
   std::int64_t max_bytes = 0;
   bool banned = false;
+  bool lift_bans = false;
   bool stale = false;
   bool json = false;
 };
 
 int prune(const PruneOptions& options, bool by_age, bool by_size) {
-  cache::PruneSettings settings{.banned = options.banned, .stale = options.stale};
+  cache::PruneSettings settings{.banned = options.banned, .lift_bans = options.lift_bans, .stale = options.stale};
   if (by_age) settings.older_than_seconds = static_cast<std::int64_t>(options.older_than_days * static_cast<double>(day_seconds));
   if (by_size) settings.max_bytes = options.max_bytes;
-  if (!by_age && !by_size && !options.banned && !options.stale)
-    fail(ErrorCode::invalid_argument, "cannot prune: say what goes, by --older-than, --max-bytes, --banned or --stale");
+  if (!by_age && !by_size && !options.banned && !options.lift_bans && !options.stale)
+    fail(ErrorCode::invalid_argument, "cannot prune: say what goes, by --older-than, --max-bytes, --banned, --lift-bans or --stale");
   const cache::Content usual = by_size ? cache::Content::code : cache::Content::tuning;
   const cache::Pruned pruned = cache::prune(cache_file_or_own(options.file, usual), settings, unix_seconds());
   if (options.json)
@@ -91,9 +92,12 @@ void add_cache_prune(CLI::App& parent, int& status) {
   auto options = std::make_shared<PruneOptions>();
   CLI::App& app = *parent.add_subcommand("prune", "Remove what is old, long unused, known to be bad, or of code that has changed");
   app.footer(
+      "Machine code that was wrong, faulted or hung once is banned: the trial that says so stays until --lift-bans, whatever else goes.\n"
+      "\n"
       "Examples:\n"
-      "  vostok cache prune --older-than 180                     trials of the user's tuning.db; choices stay\n"
-      "  vostok cache prune --banned                             what failed, so that it may be tried again\n"
+      "  vostok cache prune --older-than 180                     trials of the user's tuning.db; choices and bans stay\n"
+      "  vostok cache prune --banned                             choices of code that failed elsewhere; the next plan takes another\n"
+      "  vostok cache prune --lift-bans                          after a new driver, say: what failed may be tried again\n"
       "  vostok cache prune code.db --max-bytes 100000000        the longest unused kernels");
   app.add_option("file", options->file, "File (default: the user's tuning.db; with --max-bytes, code.db)")->type_name("FILE");
   CLI::Option* age = app.add_option("--older-than", options->older_than_days, "Trials measured, or kernels last used, so many days ago")
@@ -102,7 +106,8 @@ void add_cache_prune(CLI::App& parent, int& status) {
   CLI::Option* size = app.add_option("--max-bytes", options->max_bytes, "Kernels, the longest unused first, until the rest fits")
                           ->type_name("BYTES")
                           ->check(CLI::NonNegativeNumber);
-  app.add_flag("--banned", options->banned, "Trials and choices of machine code that was wrong, faulted or hung anywhere");
+  app.add_flag("--banned", options->banned, "Choices and measurements of machine code that was wrong, faulted or hung anywhere; it stays banned");
+  app.add_flag("--lift-bans", options->lift_bans, "The failures themselves, and what was not tried because of them: that code may run again");
   app.add_flag("--stale", options->stale, "Trials whose config was measured again with newer machine code");
   app.add_flag("--json", options->json, "Print one JSON object");
   app.callback([options, age, size, &status] { status = prune(*options, age->count() > 0, size->count() > 0); });

@@ -13,7 +13,7 @@ namespace vostok::cli {
 namespace {
 constexpr const char* examples =
     "A * marks what is used. Exit status: 0 if something can run here, 3 if nothing can; with --problems, 0 if every problem of the file can be\n"
-    "planned without a compiler, 3 if not.\n"
+    "planned, and new values packed, without a compiler, 3 if not.\n"
     "\n"
     "Examples:\n"
     "  vostok doctor                                      every place looked at, the caches, the environment, a verdict\n"

@@ -1,15 +1,14 @@
 #include "cli/pack.hpp"
-#include "cli/json_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "base/each_in_turn.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "cache/cache.hpp"
@@ -19,10 +18,13 @@
 #include "cache/tuning_content.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
+#include "cli/pack_tools.hpp"
 #include "cli/problem_file.hpp"
 #include "cli/tool_context.hpp"
 #include "device/offline/boards.hpp"
+#include "plan/decision.hpp"
 
 namespace vostok::cli {
 
@@ -38,8 +40,9 @@ constexpr const char* examples =
     "\n"
     "No GPU is needed, only NVRTC. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
     "(CompilePolicy::never). Where no choice is stored, kernels are those of the heuristic's choice, which depends on the GPU: name it.\n"
-    "The kernels that take a topology from arrays in device memory, transpose it and pack its values are in the file too. A line of the problem\n"
-    "file is what follows `vostok run` on a command line.";
+    "In the file too are the kernels that take a topology from arrays in device memory, derive its forms and pack its values, and those of\n"
+    "vostok/tools.hpp for matrices of a problem's shape and types: dense to CSR and back, transpose, sorted columns, linear indices, masks.\n"
+    "A line of the problem file is what follows `vostok run` on a command line.";
 
 /// Files of tuned choices, those of --like (which may be texts) as databases in the folder.
 std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& folder) {
@@ -80,15 +83,19 @@ std::vector<std::string> devices_in(const fs::path& tuned) {
 std::string architecture_of(const std::string& target) { return device::offline::describe(target).info.architecture; }
 
 /// A band's mask is made by kernels: by the emulator's, where the device only compiles.
-Topology topology_of(const ProblemLine& line, const Context& context) {
-  if (line.options.band.empty()) return load(line.options, *line.job, context).topology;
+Loaded load_for(const ProblemLine& line, const Context& context) {
+  if (line.options.band.empty()) return load(line.options, *line.job, context);
   const Context emulator(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
-  return context.topology(load(line.options, *line.job, emulator).matrix.view());
+  Loaded loaded = load(line.options, *line.job, emulator);
+  loaded.topology = context.topology(loaded.matrix.view());
+  return loaded;
 }
 
-bool is_tuned(const Explanation& explanation) {
-  if (explanation.steps.empty()) return explanation.provenance != Provenance::heuristic;
-  return std::all_of(explanation.steps.begin(), explanation.steps.end(), is_tuned);
+/// Whether all of a plan's choices come from where `holds` says.
+template <class Holds>
+bool every_choice(const Explanation& explanation, const Holds& holds) {
+  if (explanation.steps.empty()) return holds(explanation.provenance);
+  return std::all_of(explanation.steps.begin(), explanation.steps.end(), [&](const Explanation& step) { return every_choice(step, holds); });
 }
 
 /// Plans every line for one device, several at a time.
@@ -98,10 +105,7 @@ class Packing {
       : options_(options), context_(std::move(context)), lines_(read_problem_file(options.problems)), failures_(lines_.size()) {}
 
   PackedDevice run(std::vector<std::string>& failures) {
-    std::vector<std::thread> threads;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : threads) thread.join();
+    each_in_turn(lines_.size(), std::thread::hardware_concurrency(), [this](std::size_t i) { pack_line(lines_[i], failures_[i]); });
     for (std::string& failure : failures_)
       if (!failure.empty()) failures.push_back(std::move(failure));
     const DeviceInfo& info = context_.device();
@@ -110,34 +114,37 @@ class Packing {
             .multiprocessors = info.multiprocessors,
             .kernels = context_.counters().kernels_compiled,
             .problems = planned_,
-            .tuned = tuned_};
+            .tuned = tuned_,
+            .nearest = nearest_};
   }
 
  private:
-  void work() {
-    for (std::size_t i = next_++; i < lines_.size(); i = next_++) pack_line(lines_[i], failures_[i]);
-  }
-
   void pack_line(ProblemLine& line, std::string& failure) {
     try {
-      Topology topology;
-      if (line.job->masked()) topology = topology_of(line, context_);
-      const AnyPlan plan = line.job->plan(context_, topology, line.options.plan);
+      Loaded loaded;
+      if (line.job->masked()) loaded = load_for(line, context_);
+      const AnyPlan plan = line.job->plan(context_, loaded.topology, line.options.plan);
       ++planned_;
-      if (is_tuned(plan.explain())) ++tuned_;
+      count(plan.explain());
+      if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =
           fmt::format("{} for {} ({}): {}", place_of(options_.problems, line), context_.device().architecture, context_.device().name, error.what());
     }
   }
 
+  void count(const Explanation& explanation) {
+    if (every_choice(explanation, plan::is_tuned)) ++tuned_;
+    else if (every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; })) ++nearest_;
+  }
+
   const PackOptions& options_;
   Context context_;
   std::vector<ProblemLine> lines_;  ///< their jobs keep their plans
   std::vector<std::string> failures_;
-  std::atomic<std::size_t> next_ = 0;
   std::atomic<std::int64_t> planned_ = 0;
   std::atomic<std::int64_t> tuned_ = 0;
+  std::atomic<std::int64_t> nearest_ = 0;
 };
 
 /// What could not be written is in memory only.
@@ -207,8 +214,8 @@ std::string pack_text(const PackOptions& options, const PackReport& report) {
   std::string text;
   for (const PackedDevice& device : report.devices) {
     kernels += device.kernels;
-    text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems, {} of them by tuned choices\n", device.architecture, device.name,
-                        device.multiprocessors, device.kernels, device.problems, device.tuned);
+    text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems, {} of them by tuned choices, {} by the nearest tuned ones\n",
+                        device.architecture, device.name, device.multiprocessors, device.kernels, device.problems, device.tuned, device.nearest);
   }
   return fmt::format("{}: {} kernels, {:.1f} KiB\n", options.out.string(), kernels, static_cast<double>(report.bytes) / 1024) + text;
 }
@@ -222,7 +229,8 @@ std::string pack_json(const PackOptions& options, const PackReport& report) {
                                  {"multiprocessors", device.multiprocessors},
                                  {"kernels", device.kernels},
                                  {"problems", device.problems},
-                                 {"tuned", device.tuned}});
+                                 {"tuned", device.tuned},
+                                 {"nearest", device.nearest}});
   object["failures"] = report.failures;
   return json_text(object);
 }

@@ -25,7 +25,8 @@ struct PackedDevice {
   int multiprocessors = 0;
   std::int64_t kernels = 0;   ///< of this device's architecture, compiled for it first
   std::int64_t problems = 0;  ///< that can be planned
-  std::int64_t tuned = 0;     ///< of them: the choice is a stored one
+  std::int64_t tuned = 0;     ///< of them: every choice was tuned for exactly that problem, on a device of this model
+  std::int64_t nearest = 0;   ///< of the others: every choice was tuned, some of them for a problem or a device near this one
 };
 
 struct PackReport {
@@ -37,8 +38,9 @@ struct PackReport {
 /// The devices that the options mean, as open_compile_only takes them, each once. Errors: invalid_argument, io_failure.
 std::vector<std::string> pack_targets(const PackOptions& options);
 
-/// Plans every problem for every device, and puts all kernels of the plans, of packing and of the topologies' steps into `options.out`, which is
-/// replaced as a whole. A problem that cannot be planned for a device is a failure in the report. Errors: invalid_argument, io_failure, no_compiler.
+/// Plans every problem for every device, and puts all kernels of the plans, of packing, of the topologies' steps and of the tools that take such
+/// matrices (cli/pack_tools.hpp) into `options.out`, which is replaced as a whole. A problem that cannot be planned for a device is a failure in the
+/// report. Errors: invalid_argument, io_failure, no_compiler.
 PackReport pack(const PackOptions& options);
 
 std::string pack_text(const PackOptions& options, const PackReport& report);

@@ -42,6 +42,7 @@ std::string verdict(const CheckedProblem& problem) {
   if (!problem.error.empty()) return fmt::format("  FAILS: {}\n", problem.error);
   std::string text =
       problem.plans_without_compiler() ? "  plan: compiles nothing" : "  plan: has to compile, and fails where Options::compile is never";
+  if (!problem.packs_without_compiler()) text += "; packing new values has to compile";
   if (!problem.plans_from_cache_only()) text += "; fails with Options::cache_only";
   return text + "\n";
 }
@@ -49,6 +50,8 @@ std::string verdict(const CheckedProblem& problem) {
 std::string problem_text(const CheckedProblem& problem) {
   std::string text = fmt::format("{}: {}\n", problem.line->line, problem.line->text);
   for (const plan::SurveyedChoice& choice : problem.survey.choices) text += choice_text(choice);
+  for (const plan::SurveyedKernel& kernel : problem.survey.packing)
+    text += kernel.stored ? "    packing new values: stored\n" : fmt::format("    packing new values: missing: {}\n", kernel.expression);
   for (const std::string& form : problem.survey.missing_forms) text += fmt::format("    a derived form of the topology is missing: {}\n", form);
   return text + verdict(problem);
 }
@@ -70,6 +73,7 @@ ordered_json problem_json(const CheckedProblem& problem) {
   ordered_json object = {{"line", problem.line->line},
                          {"problem", problem.line->text},
                          {"plans_without_compiler", problem.plans_without_compiler()},
+                         {"packs_without_compiler", problem.packs_without_compiler()},
                          {"plans_from_cache_only", problem.plans_from_cache_only()}};
   if (!problem.error.empty()) object["error"] = problem.error;
   object["choices"] = ordered_json::array();
@@ -82,12 +86,15 @@ ordered_json problem_json(const CheckedProblem& problem) {
 
 }  // namespace
 
-bool CheckedProblem::plans_without_compiler() const { return error.empty() && survey.missing_kernels().empty() && survey.missing_forms.empty(); }
+bool CheckedProblem::plans_without_compiler() const { return error.empty() && survey.plans_without_compiler(); }
+
+bool CheckedProblem::packs_without_compiler() const { return error.empty() && survey.packs_without_compiler(); }
 
 bool CheckedProblem::plans_from_cache_only() const { return error.empty() && survey.missing_choices().empty(); }
 
 bool ProblemCheck::complete() const {
-  return std::all_of(problems.begin(), problems.end(), [](const CheckedProblem& problem) { return problem.plans_without_compiler(); });
+  return std::all_of(problems.begin(), problems.end(),
+                     [](const CheckedProblem& problem) { return problem.plans_without_compiler() && problem.packs_without_compiler(); });
 }
 
 ProblemCheck check_problems(const std::vector<ProblemLine>& lines, const std::string& device, const std::string& cache) {

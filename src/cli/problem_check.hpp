@@ -17,6 +17,7 @@ struct CheckedProblem {
   plan::Survey survey = {};
 
   bool plans_without_compiler() const;  ///< with Options::compile = never
+  bool packs_without_compiler() const;  ///< its plan packs new values so, if it packs any
   bool plans_from_cache_only() const;   ///< with Options::cache_only
 };
 
@@ -24,7 +25,7 @@ struct ProblemCheck {
   DeviceInfo device = {};
   std::vector<CheckedProblem> problems = {};
 
-  /// Whether every problem plans without a compiler.
+  /// Whether every problem plans, and packs new values, without a compiler.
   bool complete() const;
 };
 

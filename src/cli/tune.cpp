@@ -14,7 +14,8 @@ namespace {
 constexpr const char* examples =
     "A problem file has a line for each problem: what follows `vostok run`, e.g. `spmm --matrix layer.smtx --n 256 --dtype f16`; a path is\n"
     "relative to the file, and lines that begin with # are skipped. What is measured is kept at once: Ctrl-C loses nothing, and the same command\n"
-    "goes on where it ended, measuring only what is new. Exit status: 0 done, 2 bad usage or input, 3 a problem failed, 130 interrupted.\n"
+    "goes on where it ended, measuring only what is new. Exit status: 0 every problem is tuned, now or before; 2 bad usage or input;\n"
+    "3 a problem failed, or nothing of it could be measured; 130 interrupted.\n"
     "\n"
     "Examples:\n"
     "  vostok tune --problems layers.txt                             everything that the rules admit, overnight\n"

@@ -6,6 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
 #include "cli/tuning.hpp"
+#include "plan/decision.hpp"
 
 namespace vostok::cli {
 
@@ -52,6 +53,10 @@ std::int64_t failures(const TuneReport& report) {
   return std::count_if(report.tuned.begin(), report.tuned.end(), [](const TunedProblem& problem) { return !problem.error.empty(); });
 }
 
+std::int64_t untuned(const TuneReport& report) {
+  return std::count_if(report.tuned.begin(), report.tuned.end(), [](const TunedProblem& problem) { return problem.untuned(); });
+}
+
 std::int64_t measured(const TuneReport& report) {
   std::int64_t sum = 0;
   for (const TunedProblem& problem : report.tuned) sum += problem.measured;
@@ -59,6 +64,12 @@ std::int64_t measured(const TuneReport& report) {
 }
 
 }  // namespace
+
+bool TunedProblem::untuned() const {
+  if (!error.empty()) return false;
+  const std::vector<Explanation> steps = steps_of(choice);
+  return std::any_of(steps.begin(), steps.end(), [](const Explanation& step) { return !step.family.empty() && !plan::is_tuned(step.provenance); });
+}
 
 std::string tune_text(const TuneReport& report) {
   std::string text;
@@ -72,15 +83,16 @@ std::string tune_text(const TuneReport& report) {
   text += fmt::format("{} of {} problems on {}: {} candidates measured in {:.1f} s", report.tuned.size(), report.problems, report.device.name,
                       measured(report), report.seconds);
   if (failures(report) > 0) text += fmt::format(", {} failed", failures(report));
+  if (untuned(report) > 0) text += fmt::format(", {} could not be tuned", untuned(report));
   if (report.interrupted) text += "; interrupted: what was measured is kept, and the same command goes on from there";
   else if (report.tuned.size() < report.problems) text += "; the time limit ended first";
   return text + "\n";
 }
 
 std::string tune_json(const TuneReport& report) {
-  ordered_json object = {{"device", report.device.name},   {"gpu", report.device.gpu},         {"problems", report.problems},
-                         {"reached", report.tuned.size()}, {"failed", failures(report)},       {"measured", measured(report)},
-                         {"seconds", report.seconds},      {"interrupted", report.interrupted}};
+  ordered_json object = {{"device", report.device.name},   {"gpu", report.device.gpu},   {"problems", report.problems},
+                         {"reached", report.tuned.size()}, {"failed", failures(report)}, {"untuned", untuned(report)},
+                         {"measured", measured(report)},   {"seconds", report.seconds},  {"interrupted", report.interrupted}};
   object["results"] = ordered_json::array();
   for (const TunedProblem& problem : report.tuned) object["results"].push_back(problem_json(problem));
   return json_text(object, one_line);
@@ -89,7 +101,7 @@ std::string tune_json(const TuneReport& report) {
 int tune_status(const TuneReport& report) {
   constexpr int interrupted = 130;  // as shells have it: 128 + SIGINT
   if (report.interrupted) return interrupted;
-  return failures(report) > 0 ? exit_cannot_run : exit_success;
+  return failures(report) > 0 || untuned(report) > 0 ? exit_cannot_run : exit_success;
 }
 
 }  // namespace vostok::cli

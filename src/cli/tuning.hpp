@@ -30,6 +30,9 @@ struct TunedProblem {
   std::int64_t measured = 0;  ///< candidates
   std::int64_t compiled = 0;  ///< kernels
   double seconds = 0;
+
+  /// Whether it has a choice, and that is not a measured one: nothing could be measured, now or before.
+  bool untuned() const;
 };
 
 struct TuneReport {
@@ -45,6 +48,7 @@ TuneReport tune_problems(const TuneOptions& options, const std::vector<ProblemLi
 
 std::string tune_text(const TuneReport& report);
 std::string tune_json(const TuneReport& report);
+/// Success only where every problem that was reached has measured choices, if it computes anything.
 int tune_status(const TuneReport& report);
 
 }  // namespace vostok::cli

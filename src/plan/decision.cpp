@@ -18,17 +18,18 @@ bool is_tuned(Provenance provenance) {
 
 std::string Decision::code_digest() const { return code_digest_of(kernels); }
 
-std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches) {
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
+                                                              const std::function<void()>& compiling) {
   std::vector<std::shared_ptr<const ReadyKernel>> ready;
   ready.reserve(launches.size());
-  for (const ops::Launch& launch : launches) ready.push_back(kernels.get(launch.request(), launch.shared_bytes()));
+  for (const ops::Launch& launch : launches) ready.push_back(kernels.get(launch.request(), launch.shared_bytes(), compiling));
   return ready;
 }
 
 std::string code_digest_of(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels) {
-  if (kernels.size() == 1) return kernels.front()->code_digest;
+  if (kernels.size() == 1) return kernels.front()->code->hex();
   Digest digest;
-  for (const auto& kernel : kernels) digest.add(kernel->code_digest);
+  for (const auto& kernel : kernels) digest.add(kernel->code->hex());
   return digest.hex();
 }
 

@@ -1,6 +1,7 @@
 // A decision: which family and config serve one problem, why, and the kernels that do.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ struct Decision {
   std::string code_digest() const;  ///< of all kernels
 };
 
-/// The kernels of a config's launches, loaded. Errors: as Kernels::get.
-std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches);
+/// The kernels of a config's launches, loaded. Calls `compiling` before each compile. Errors: as Kernels::get.
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
+                                                              const std::function<void()>& compiling = {});
 
 /// One digest for the code of several kernels; one kernel's own where there is one.
 std::string code_digest_of(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);

@@ -7,8 +7,17 @@
 
 namespace vostok::plan {
 
-std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
-  return loaded_.get(loaded_key(request, shared_bytes), [&] { return make(request, shared_bytes); });
+const std::string& CodeDigest::hex() const {
+  std::call_once(once_, [this] {
+    hex_ = digest_of(binary_);
+    std::string().swap(binary_);  // its memory too
+  });
+  return hex_;
+}
+
+std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& request, std::int64_t shared_bytes,
+                                                const std::function<void()>& compiling) {
+  return loaded_.get(loaded_key(request, shared_bytes), [&] { return make(request, shared_bytes, compiling); });
 }
 
 bool Kernels::has(const codegen::KernelRequest& request, std::int64_t shared_bytes) const {
@@ -21,12 +30,12 @@ std::string Kernels::loaded_key(const codegen::KernelRequest& request, std::int6
   return fmt::format("{}|{}|{}", request.header, request.expression, shared_bytes);
 }
 
-ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling) {
   const device::CodeTarget target = session_.device().code_target();
   const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
   if (auto stored = session_.code().find(key)) {
     try {
-      ReadyKernel ready = load(*stored, shared_bytes);
+      ReadyKernel ready = load(*std::move(stored), shared_bytes);
       ++session_.counters().code_hits;
       return ready;
     } catch (const Error& error) {
@@ -37,6 +46,7 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
           fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
     }
   }
+  if (compiling && session_.compile() != CompilePolicy::never) compiling();
   return load(compile(request, key), shared_bytes);
 }
 
@@ -45,7 +55,7 @@ device::Image Kernels::compile(const codegen::KernelRequest& request, const std:
     fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never", request.expression);
   const device::Device& device = session_.device();
   const auto start = std::chrono::steady_clock::now();
-  const device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));
+  device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));
   const auto spent = std::chrono::steady_clock::now() - start;
   session_.counters().compile_us += std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
   ++session_.counters().kernels_compiled;
@@ -58,12 +68,12 @@ device::Image Kernels::compile(const codegen::KernelRequest& request, const std:
   return image;
 }
 
-ReadyKernel Kernels::load(const device::Image& image, std::int64_t shared_bytes) {
+ReadyKernel Kernels::load(device::Image image, std::int64_t shared_bytes) {
   return {.kernel = session_.device().load(image, shared_bytes),
-          .code_digest = digest_of(image.binary),
+          .code = std::make_shared<const CodeDigest>(std::move(image.binary)),
           .registers = image.registers,
           .spill_bytes = image.spill_bytes,
-          .warnings = image.warnings};
+          .warnings = std::move(image.warnings)};
 }
 
 }  // namespace vostok::plan

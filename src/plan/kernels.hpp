@@ -1,8 +1,11 @@
 // From a kernel request to a loaded kernel: memory, then the code layers, then the compiler. One flight per kernel.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/single_flight.hpp"
@@ -11,10 +14,23 @@
 
 namespace vostok::plan {
 
+/// The digest of machine code: comments and renames change nothing. Made when it is first asked for, since most kernels are only run.
+class CodeDigest {
+ public:
+  explicit CodeDigest(std::string binary) : binary_(std::move(binary)) {}
+  /// Thread-safe.
+  const std::string& hex() const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::string binary_;  ///< until it is hashed
+  mutable std::string hex_;
+};
+
 /// A kernel on this device, and what its compiler said.
 struct ReadyKernel {
   std::shared_ptr<const device::Kernel> kernel;
-  std::string code_digest;  ///< of the machine code: comments and renames change nothing
+  std::shared_ptr<const CodeDigest> code;
   int registers = 0;
   std::int64_t spill_bytes = 0;
   std::vector<std::string> warnings;
@@ -24,17 +40,19 @@ class Kernels {
  public:
   explicit Kernels(Session& session) : session_(session) {}
 
-  /// Thread-safe. Errors: missing_kernel (compiling is forbidden), no_compiler, compile_failed, device_failure.
-  std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes);
+  /// Thread-safe. Calls `compiling` before it compiles, where it has to. Errors: missing_kernel (compiling is forbidden), no_compiler,
+  /// compile_failed, device_failure.
+  std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes,
+                                         const std::function<void()>& compiling = {});
 
   /// Whether it is loaded or in a code layer, so that getting it needs no compiler.
   bool has(const codegen::KernelRequest& request, std::int64_t shared_bytes) const;
 
  private:
   static std::string loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes);
-  ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes);
+  ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling);
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
-  ReadyKernel load(const device::Image& image, std::int64_t shared_bytes);
+  ReadyKernel load(device::Image image, std::int64_t shared_bytes);
 
   Session& session_;  ///< owns this
   /// Kernels stay loaded until the context ends: unloading one waits for the GPU.

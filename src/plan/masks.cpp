@@ -59,6 +59,7 @@ SparseMatrix run_mask(const std::shared_ptr<Session>& session, const ops::Queue&
   if (nonzeros > 0)
     ops::fill_mask(queue, job.traits, job.args, tie_offsets.as<std::int64_t>(), offsets.as<std::int64_t>(), columns.as<std::int32_t>(),
                    values.data());
+  require_results(what, queue.device());
   // The topology reads its statistics back from the same stream: on return everything queued here has run.
   const CsrView view{.rows = rows,
                      .cols = job.args.cols,

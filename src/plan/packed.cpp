@@ -78,16 +78,22 @@ std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind) {
   return kind.sets * ops::persistent_value_stride(topology.nonzeros()) * size_of(kind.element);
 }
 
-void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
+PackingKernel packing_kernel(const PackedKind& kind, Dtype element) {
   if (kind.packing == nullptr) {
-    if (!session.device().only_compiles()) return;
     const IntegerType type = value_integer(kind.element);
-    ops::gather({session.device(), session.step_kernels(), nullptr}, nullptr, type, nullptr, 1, nullptr, type);
-    return;
+    const auto step = ops::gather_step(type, type, false);
+    return {.request = step.request(), .shared_bytes = step.shared_bytes};
   }
   const ops::Launch launch = kind.packing->pack_launch({.element = element, .sets = kind.sets});
+  return {.request = launch.request(), .shared_bytes = launch.shared_bytes()};
+}
+
+void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
+  // A copy of values in CSR order is compiled when it is first made, but where nothing runs.
+  if (kind.packing == nullptr && !session.device().only_compiles()) return;
+  const PackingKernel kernel = packing_kernel(kind, element);
   try {
-    session.kernels().get(launch.request(), launch.shared_bytes());
+    session.kernels().get(kernel.request, kernel.shared_bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::missing_kernel) throw;
   }

@@ -6,6 +6,7 @@
 
 #include <vostok/packed.hpp>
 
+#include "codegen/source.hpp"
 #include "ops/spmm/problem.hpp"
 #include "plan/packed_state.hpp"
 
@@ -33,6 +34,13 @@ void queue_packing(const PackedState& packed, const PackSource& source, Stream s
 /// Reads behind the work queued so far on `stream`, on the library's own stream; complete on return. Errors: out_of_memory, no_compiler,
 /// missing_kernel.
 PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream);
+
+/// What pack() runs.
+struct PackingKernel {
+  codegen::KernelRequest request;
+  std::int64_t shared_bytes = 0;
+};
+PackingKernel packing_kernel(const PackedKind& kind, Dtype element);
 
 /// Loads what pack() runs, so that it need not compile; where nothing may be compiled and nothing is stored, pack() will say so.
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element);

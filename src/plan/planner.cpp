@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
+#include "plan/packed.hpp"
 #include "plan/shipped_check.hpp"
 
 namespace vostok::plan {
@@ -23,6 +24,12 @@ std::string describe_match(const WinnerMatch& match) {
 ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyNeeds& needs) {
   if (!topology) return {};
   return topology.state()->pointers(needs);
+}
+
+/// Whether another choice may do without what failed. Where there is no compiler, its kernels may be in a code layer.
+bool is_of_one_kernel(ErrorCode code) {
+  return code == ErrorCode::compile_failed || code == ErrorCode::missing_kernel || code == ErrorCode::device_failure ||
+         code == ErrorCode::no_compiler;
 }
 
 }  // namespace
@@ -120,19 +127,19 @@ std::shared_ptr<const Decision> Planner::decide(const Task& task, const PlanOpti
 
 Decision Planner::decide_once(const Task& task, const PlanOptions& options) const {
   const ops::Query& query = *task.query;
-  if (session_->cache_only()) return tuned_only(query);
+  if (session_->cache_only()) return tuned_only(task);
   switch (options.effort) {
-    case Effort::heuristic: return heuristic(query, "asked for by effort heuristic");
+    case Effort::heuristic: return heuristic(task, "asked for by effort heuristic");
     case Effort::cached: {
-      auto found = stored(query, std::nullopt);
+      auto found = stored(task, std::nullopt);
       const bool of_another_model = found && found->provenance == Provenance::nearest_device;
-      if (of_another_model && session_->options().check_shipped) return checked(*session_, task, *std::move(found), heuristic(query, {}));
+      if (of_another_model && session_->options().check_shipped) return checked(*session_, task, *std::move(found), heuristic(task, {}));
       if (found) return *std::move(found);
-      return heuristic(query, "no tuned choice is stored for this problem or one near it");
+      return heuristic(task, "no tuned choice is stored for this problem or one near it");
     }
     case Effort::quick:
     case Effort::full: {
-      auto found = stored(query, options.effort);
+      auto found = stored(task, options.effort);
       if (found && has_trials(query, options.effort)) return *std::move(found);
       return tuned(task, options);
     }
@@ -140,10 +147,29 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
   fail(ErrorCode::invalid_argument, "cannot plan: effort = {} is no enumerator", static_cast<int>(options.effort));
 }
 
-Decision Planner::with_kernels(const ops::Query& query, Decision decision) const {
-  const std::vector<ops::Launch> launches = decision.family->launches(query, decision.config, {});
+/// What a plan of this decision needs besides its first launch's kernel: those of the others, of packing, and of the topology's forms.
+std::vector<Beside::Job> Planner::other_kernels(const Task& task, const Decision& decision, const std::vector<ops::Launch>& launches) const {
+  std::vector<Beside::Job> jobs;
+  for (std::size_t i = 1; i < launches.size(); ++i)
+    jobs.emplace_back([this, &launch = launches[i]] { session_->kernels().get(launch.request(), launch.shared_bytes()); });
+  if (task.topology) jobs.emplace_back([&] { pointers_of(task.topology, decision.family->needs(*task.query, decision.config)); });
+  const std::string format = decision.family->packed_format(*task.query, decision.config);
+  if (task.packing && !format.empty()) {
+    jobs.emplace_back([this, kernel = task.packing->kernel(format)] { session_->kernels().get(kernel.request, kernel.shared_bytes); });
+  }
+  return jobs;
+}
+
+Decision Planner::with_kernels(const Task& task, Decision decision) const {
+  const std::vector<ops::Launch> launches = decision.family->launches(*task.query, decision.config, {});
   for (const ops::Launch& launch : launches) decision.expressions.push_back(launch.request().expression);
-  decision.kernels = ready_kernels(session_->kernels(), launches);
+  {
+    Beside others;  // ends before the decision, which its jobs read, is moved away
+    const auto compiling = [&] {
+      if (!others.started()) others.start(other_kernels(task, decision, launches), session_->compile_threads() - 1);
+    };
+    decision.kernels = ready_kernels(session_->kernels(), launches, compiling);
+  }
   return decision;
 }
 
@@ -162,22 +188,23 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
 }
 
 /// With its kernels; nothing, and a warning, where they cannot be had.
-std::optional<Decision> Planner::loaded(const ops::Query& query, Decision decision) const {
+std::optional<Decision> Planner::loaded(const Task& task, Decision decision) const {
   try {
-    return with_kernels(query, std::move(decision));
+    return with_kernels(task, std::move(decision));
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::compile_failed && error.code() != ErrorCode::missing_kernel && error.code() != ErrorCode::device_failure) throw;
+    if (!is_of_one_kernel(error.code())) throw;
     session_->logger().warning_once(fmt::format("a stored choice cannot be used: {}", error.what()));
     return std::nullopt;
   }
 }
 
-std::optional<Decision> Planner::stored(const ops::Query& query, std::optional<Effort> at_least) const {
+std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> at_least) const {
+  const ops::Query& query = *task.query;
   for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
     auto decision = from_match(query, match);
-    if (decision) decision = loaded(query, *std::move(decision));
+    if (decision) decision = loaded(task, *std::move(decision));
     // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
     if (!decision || (at_least && decision->code_digest() != match.winner.code_digest)) continue;
     ++session_->counters().tuning_hits;
@@ -196,14 +223,15 @@ std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   return decisions;
 }
 
-Decision Planner::tuned_only(const ops::Query& query) const {
+Decision Planner::tuned_only(const Task& task) const {
+  const ops::Query& query = *task.query;
   std::vector<Decision> decisions = admitted(query);
   if (decisions.empty()) {
     ++session_->counters().tuning_misses;
     fail(ErrorCode::missing_choice, "cannot plan {}: no choice is stored that was tuned for it, and Options::cache_only", query_words(query));
   }
   ++session_->counters().tuning_hits;
-  return with_kernels(query, std::move(decisions.front()));
+  return with_kernels(task, std::move(decisions.front()));
 }
 
 /// Whether every candidate of the effort has been tried before: then there is nothing new to measure.
@@ -216,7 +244,7 @@ bool Planner::has_trials(const ops::Query& query, Effort effort) const {
                      [&](const tune::Candidate& candidate) { return tried.contains({candidate.family, candidate.config}); });
 }
 
-Decision Planner::heuristic(const ops::Query& query, std::string note) const { return with_kernels(query, predicted(query, std::move(note))); }
+Decision Planner::heuristic(const Task& task, std::string note) const { return with_kernels(task, predicted(*task.query, std::move(note))); }
 
 Decision Planner::predicted(const ops::Query& query, std::string note) const {
   std::string reasons;

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "base/single_flight.hpp"
+#include "plan/beside.hpp"
 #include "plan/plan_state.hpp"
 #include "tune/case.hpp"
 
 namespace vostok::plan {
+
+struct PackingKernel;
 
 /// What the planner needs of an operation whose values are packed once.
 struct TaskPacking {
@@ -19,6 +22,8 @@ struct TaskPacking {
   std::function<std::shared_ptr<const ops::Query>(const std::string& format)> restricted;
   /// Values that are laid out as the query says, in a format, for the task's topology or one of the same structure.
   std::function<PackedValues(const Topology& topology, const std::string& format, const void* values)> pack;
+  /// What that runs.
+  std::function<PackingKernel(const std::string& format)> kernel;
 };
 
 /// One query to plan, and what of its operation the planner needs for that.
@@ -72,15 +77,16 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
   std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
-  Decision tuned_only(const ops::Query& query) const;
-  std::optional<Decision> stored(const ops::Query& query, std::optional<Effort> at_least) const;
+  Decision tuned_only(const Task& task) const;
+  std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
   bool has_trials(const ops::Query& query, Effort effort) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
-  std::optional<Decision> loaded(const ops::Query& query, Decision decision) const;
-  Decision heuristic(const ops::Query& query, std::string note) const;
+  std::optional<Decision> loaded(const Task& task, Decision decision) const;
+  Decision heuristic(const Task& task, std::string note) const;
   Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
-  Decision with_kernels(const ops::Query& query, Decision decision) const;
+  Decision with_kernels(const Task& task, Decision decision) const;
+  std::vector<Beside::Job> other_kernels(const Task& task, const Decision& decision, const std::vector<ops::Launch>& launches) const;
 
   std::shared_ptr<Session> session_;
   mutable SingleFlight<std::string, Decision> memo_;  ///< never holds a plan, a topology or device memory

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "plan/nearest.hpp"
+#include "tune/choice.hpp"
 
 namespace vostok::plan {
 
@@ -16,13 +17,6 @@ std::optional<double> time_of(const TunedProblem& tuned, const std::string& fami
   for (const TrialRecord& trial : tuned.trials)
     if (trial.median_us && trial.family == family && trial.config == config && (found == nullptr || trial.rounds > found->rounds)) found = &trial;
   return found != nullptr ? found->median_us : std::nullopt;
-}
-
-std::optional<double> fastest_default(const TunedProblem& tuned) {
-  std::optional<double> best;
-  for (const TrialRecord& trial : tuned.trials)
-    if (trial.is_default && trial.median_us && (!best || *trial.median_us < *best)) best = trial.median_us;
-  return best;
 }
 
 /// What the planner would know of a problem's kind had the problem not been tuned on devices of this model.
@@ -38,8 +32,10 @@ std::vector<StoredWinner> other_winners(std::span<const TunedProblem> tuned, con
 }
 
 LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, const Predicted& predicted) {
-  LeftOut left_out{
-      .problem = problem.problem, .device = problem.device, .best_us = problem.winner->median_us, .default_us = fastest_default(problem)};
+  LeftOut left_out{.problem = problem.problem,
+                   .device = problem.device,
+                   .best_us = problem.winner->median_us,
+                   .default_us = tune::fastest_default(problem.trials, &TrialRecord::is_default, &TrialRecord::median_us)};
   for (const WinnerMatch& match : best_first(other_winners(tuned, problem), problem.problem, problem.device)) {
     const auto us = time_of(problem, match.winner.family, match.winner.config);
     if (!us) continue;

@@ -71,7 +71,8 @@ struct Operation<Spmm> {
     const auto pack = [query, &spmm](const Topology& of, const std::string& format, const void* values) {
       return plan::pack(of, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()}, nullptr);
     };
-    return TaskPacking{.restricted = restricted, .pack = pack};
+    const auto kernel = [query, &spmm](const std::string& format) { return packing_kernel(packed_kind(spmm, format), spmm.problem.element); };
+    return TaskPacking{.restricted = restricted, .pack = pack, .kernel = kernel};
   }
 
   static void finish(State& state) {

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "plan/features.hpp"
+#include "plan/packed.hpp"
 #include "sparse/transpose.hpp"
 
 namespace vostok::plan {
@@ -19,6 +20,7 @@ class SurveyPlanner final : public Planner {
   std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const override {
     const auto decisions = decide_each(tasks, options);
     for (std::size_t i = 0; i < tasks.size(); ++i) note(tasks[i], *decisions[i]);
+    if (!tasks.empty() && tasks.back().packing) note_packing(tasks.back(), *decisions.back());
     return {};
   }
 
@@ -38,13 +40,21 @@ class SurveyPlanner final : public Planner {
   }
 
  private:
+  SurveyedKernel looked_up(const codegen::KernelRequest& request, std::int64_t shared_bytes) const {
+    return {.expression = request.expression, .stored = session()->kernels().has(request, shared_bytes)};
+  }
+
+  /// All choices of a plan read one format.
+  void note_packing(const Task& task, const Decision& decision) const {
+    const PackingKernel kernel = task.packing->kernel(decision.family->packed_format(*task.query, decision.config));
+    survey_.packing.push_back(looked_up(kernel.request, kernel.shared_bytes));
+  }
+
   void note(const Task& task, const Decision& decision) const {
     const ops::Query& query = *task.query;
     SurveyedChoice choice{.query = query_words(query), .decision = decision};
-    for (const ops::Launch& launch : decision.family->launches(query, decision.config, {})) {
-      const codegen::KernelRequest request = launch.request();
-      choice.kernels.push_back({.expression = request.expression, .stored = session()->kernels().has(request, launch.shared_bytes())});
-    }
+    for (const ops::Launch& launch : decision.family->launches(query, decision.config, {}))
+      choice.kernels.push_back(looked_up(launch.request(), launch.shared_bytes()));
     survey_.choices.push_back(std::move(choice));
     if (task.topology) built([&] { task.topology.state()->pointers(decision.family->needs(query, decision.config)); });
   }
@@ -66,6 +76,10 @@ class SurveyPlanner final : public Planner {
   Survey& survey_;
 };
 
+bool all_stored(const std::vector<SurveyedKernel>& kernels) {
+  return std::all_of(kernels.begin(), kernels.end(), [](const SurveyedKernel& kernel) { return kernel.stored; });
+}
+
 std::string listed(const char* what, const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& item : items) text += fmt::format("\n  {}: {}", what, item);
@@ -85,12 +99,22 @@ std::vector<std::string> Survey::missing_choices() const {
 
 std::vector<std::string> Survey::missing_kernels() const {
   std::vector<std::string> expressions;
-  for (const SurveyedChoice& choice : choices)
-    for (const SurveyedKernel& kernel : choice.kernels)
+  const auto add = [&](const std::vector<SurveyedKernel>& kernels) {
+    for (const SurveyedKernel& kernel : kernels)
       if (!kernel.stored && std::find(expressions.begin(), expressions.end(), kernel.expression) == expressions.end())
         expressions.push_back(kernel.expression);
+  };
+  for (const SurveyedChoice& choice : choices) add(choice.kernels);
+  add(packing);
   return expressions;
 }
+
+bool Survey::plans_without_compiler() const {
+  return missing_forms.empty() &&
+         std::all_of(choices.begin(), choices.end(), [](const SurveyedChoice& choice) { return all_stored(choice.kernels); });
+}
+
+bool Survey::packs_without_compiler() const { return all_stored(packing); }
 
 Survey survey(const std::shared_ptr<Session>& session, const std::function<void(const Planner&)>& make) {
   Survey found;

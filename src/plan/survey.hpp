@@ -26,11 +26,15 @@ struct SurveyedChoice {
 
 struct Survey {
   std::vector<SurveyedChoice> choices = {};
+  std::vector<SurveyedKernel> packing = {};  ///< what Plan::pack runs, where values are packed once; planning does without
   /// Of the topology's derived forms (transpose, row order, packed strips, ...), why they cannot be made: the first kernel that each lacks.
   std::vector<std::string> missing_forms = {};
 
   std::vector<std::string> missing_choices() const;  ///< the queries in words of those that are not tuned
-  std::vector<std::string> missing_kernels() const;  ///< expressions, each once
+  std::vector<std::string> missing_kernels() const;  ///< expressions, each once: those of choices, then of packing
+
+  bool plans_without_compiler() const;
+  bool packs_without_compiler() const;
 };
 
 /// `make` calls make_plan for the problem with the planner that it is given. Errors: those of planning, but not missing_kernel and missing_choice.

@@ -37,6 +37,11 @@ inline const std::shared_ptr<TopologyState>& checked_state(const char* what, con
   return topology.state();
 }
 
+/// What kernels were to write is not there on a device that only compiles. Errors: no_device.
+inline void require_results(const char* what, const device::Device& device) {
+  if (device.only_compiles()) fail(ErrorCode::no_device, "cannot {} on {}: the context was opened to compile only", what, device.info().name);
+}
+
 /// The library's own stream, behind what `stream` has queued so far.
 inline ops::Queue queue_behind(Session& session, Stream stream) {
   session.device().wait_for(stream);

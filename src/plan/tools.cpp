@@ -32,6 +32,7 @@ CsrView view_of(const ops::CsrArrays& arrays) {
 
 /// The permutation is complete once the topology is: both come from the same stream.
 PermutedTopology permuted(const std::shared_ptr<plan::Session>& session, const ops::CsrArrays& arrays, ops::QueuedMemory positions) {
+  plan::require_results("permute topology", session->device());
   Topology topology(std::make_shared<TopologyState>(session, view_of(arrays), nullptr));
   return {.topology = std::move(topology), .positions = plan::array_of(session, std::move(positions))};
 }

@@ -9,17 +9,11 @@
 #include "plan/race_subject.hpp"
 #include "plan/trial_writer.hpp"
 #include "plan/vetting.hpp"
+#include "tune/choice.hpp"
 
 namespace vostok::plan {
 
 namespace {
-
-std::optional<double> default_median(const std::vector<tune::Candidate>& candidates, const tune::Outcome& outcome) {
-  std::optional<double> best;
-  for (const tune::Result& result : outcome.results)
-    if (candidates[result.candidate].is_default && result.median_us && (!best || *result.median_us < *best)) best = result.median_us;
-  return best;
-}
 
 std::string at_clocks(const tune::Outcome& outcome) {
   if (!outcome.clocks_before || !outcome.clocks_after) return {};
@@ -37,6 +31,8 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   const ops::Query& query = *task.query;
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
+  // There every candidate would seem to fault, and its code would be banned wherever the trials go.
+  if (session_->device().only_compiles()) return heuristic(task, "not tuned: the context was opened to compile only");
   const std::vector<tune::Candidate> candidates = candidates_of(query, options.effort, session_->max_workspace_bytes());
 
   const std::int64_t workspace_bytes = largest_workspace(query, candidates);
@@ -45,7 +41,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
     racing = std::make_unique<RaceSubject>(*session_, task, workspace_bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
-    return heuristic(query, fmt::format("not tuned: {}", error.what()));
+    return heuristic(task, fmt::format("not tuned: {}", error.what()));
   }
   Vetting vetting(*session_, task, workspace_bytes, options.seed);
   auto writer = std::make_unique<TrialWriter>(session_->tuning(), key, device_key);
@@ -65,12 +61,13 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
       .stop = options.stop};
   const tune::Outcome outcome = tune::race(session_->device(), *racing, candidates, settings);
   writer.reset();
-  if (!outcome.winner) return heuristic(query, fmt::format("not tuned: no candidate could be measured{}", without_worker(vetting)));
+  if (!outcome.winner) return heuristic(task, fmt::format("not tuned: no candidate could be measured{}", without_worker(vetting)));
 
   const tune::Candidate& candidate = candidates[*outcome.winner];
   const tune::Result& result = outcome.results[*outcome.winner];
   const double median_us = result.median_us.value_or(0);  // a winner was measured
-  const std::optional<double> standard_us = default_median(candidates, outcome);
+  const auto is_default = [&](const tune::Result& raced) { return candidates[raced.candidate].is_default; };
+  const std::optional<double> standard_us = tune::fastest_default(outcome.results, is_default, &tune::Result::median_us);
   session_->tuning().set_winner(key, device_key,
                                 {.family = candidate.family,
                                  .config = candidate.config,
@@ -86,7 +83,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
                     .note = fmt::format("best of {} candidates{}{}", candidates.size(), at_clocks(outcome), without_worker(vetting)),
                     .median_us = median_us};
   if (standard_us) decision.speedup_over_default = *standard_us / median_us;
-  return with_kernels(query, std::move(decision));
+  return with_kernels(task, std::move(decision));
 }
 
 }  // namespace vostok::plan

@@ -9,6 +9,7 @@
 #include "base/field_map.hpp"
 #include "base/text.hpp"
 #include "plan/task_text.hpp"
+#include "tune/failure_status.hpp"
 
 namespace vostok::plan {
 
@@ -104,7 +105,7 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
   try {
     return run({.family = family, .config = *config, .is_default = asked.number("default") != 0}, slow_us);
   } catch (const std::exception& error) {
-    return told("faulted", error.what());
+    return told(tune::failure_status(error, "faulted"), error.what());
   }
 }
 

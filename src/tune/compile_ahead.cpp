@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tune/failure_status.hpp"
+
 namespace vostok::tune {
 
 CompileAhead::CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads,
@@ -27,7 +29,7 @@ Result CompileAhead::compile(std::size_t position) const {
       result.reason = result.compiled.screened;
     }
   } catch (const std::exception& error) {
-    result.status = "compile_failed";
+    result.status = failure_status(error, "compile_failed");
     result.reason = error.what();
   }
   return result;

@@ -8,7 +8,9 @@
 #include <random>
 
 #include "base/text.hpp"
+#include "tune/choice.hpp"
 #include "tune/compile_ahead.hpp"
+#include "tune/failure_status.hpp"
 #include "tune/samples.hpp"
 
 namespace vostok::tune {
@@ -62,7 +64,7 @@ class Race {
     rounds(race_rounds, "race", 2);
     confirm();
     for (Runner& runner : runners_) finish(runner);
-    outcome_.winner = choose(verified_results());
+    outcome_.winner = choose(candidates_, verified_results());
     outcome_.clocks_after = device_.clocks();
     return std::move(outcome_);
   }
@@ -141,7 +143,7 @@ class Race {
       for (int i = 0; i < screen_replays; ++i) runner.measure();
       return true;
     } catch (const std::exception& error) {
-      reject(runner.result, "faulted", error.what());
+      reject(runner.result, failure_status(error, "faulted"), error.what());
       return false;
     }
   }
@@ -302,21 +304,6 @@ class Race {
 
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings) {
   return Race(device, subject, candidates, settings).run();
-}
-
-std::optional<std::size_t> choose(const std::vector<Result>& results, double tie) {
-  // Only the most thoroughly measured compete: a lucky screening sample is no evidence against a finalist.
-  int most_rounds = 0;
-  for (const Result& result : results)
-    if (result.status == "measured") most_rounds = std::max(most_rounds, result.rounds);
-  const auto time_us = [&](const Result& result) {
-    return result.status == "measured" && result.rounds == most_rounds ? result.median_us.value_or(INFINITY) : INFINITY;
-  };
-  const auto best = std::min_element(results.begin(), results.end(), [&](const Result& a, const Result& b) { return time_us(a) < time_us(b); });
-  if (best == results.end() || std::isinf(time_us(*best))) return std::nullopt;
-  const double limit_us = time_us(*best) + std::max(tie * time_us(*best), best->spread_us.value_or(0));
-  const auto first = std::find_if(results.begin(), results.end(), [&](const Result& result) { return time_us(result) <= limit_us; });
-  return first->candidate;
 }
 
 }  // namespace vostok::tune

@@ -16,7 +16,7 @@
 
 namespace vostok::tune {
 
-/// One config that the rules admit. The position in the list is the fixed order that breaks ties.
+/// One config that the rules admit.
 struct Candidate {
   std::string family = {};
   FieldMap config = {};
@@ -102,9 +102,5 @@ struct Outcome {
 
 /// Races the candidates on `device`. The default config is always among the finalists.
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
-
-/// The candidate to choose among measured results: smallest median, where those within `tie` (a share) of it or within
-/// their spread count as equal and the earliest in the list wins. Pure: the same results give the same choice.
-std::optional<std::size_t> choose(const std::vector<Result>& results, double tie = 0.02);
 
 }  // namespace vostok::tune

@@ -140,11 +140,14 @@ void to_dense(const Queue& queue, const CsrArrays& csr, const void* values, Dtyp
   queue.launch(Step<ToDenseTraits>{"topology/to_dense.h", "to_dense", "ToDenseTraits", traits}, csr.rows, args);
 }
 
+Step<GatherTraits> gather_step(IntegerType source_type, IntegerType stored_type, bool permuted) {
+  return {forms_header, "gather", "GatherTraits", {.source = source_type, .stored = stored_type, .permuted = permuted}};
+}
+
 void gather(const Queue& queue, const void* source, IntegerType source_type, const std::int32_t* positions, std::int64_t count, void* stored,
             IntegerType stored_type) {
-  const GatherTraits traits{.source = source_type, .stored = stored_type, .permuted = positions != nullptr};
   const GatherArgs args{.source = source, .positions = positions, .stored = stored, .count = count};
-  queue.launch(Step<GatherTraits>{forms_header, "gather", "GatherTraits", traits}, queue.blocks_for(count), args);
+  queue.launch(gather_step(source_type, stored_type, positions != nullptr), queue.blocks_for(count), args);
 }
 
 }  // namespace vostok::ops

@@ -60,6 +60,8 @@ void linear_indices(const Queue& queue, const CsrArrays& csr, void* output, bool
 /// The dense matrix, row-major, zeros included; where columns repeat, their values add up.
 void to_dense(const Queue& queue, const CsrArrays& csr, const void* values, Dtype element, bool repeats, void* dense, std::int64_t leading);
 
+/// The kernel of gather().
+Step<GatherTraits> gather_step(IntegerType source_type, IntegerType stored_type, bool permuted);
 /// stored[i] = source[positions[i]], or source[i] where `positions` is null.
 void gather(const Queue& queue, const void* source, IntegerType source_type, const std::int32_t* positions, std::int64_t count, void* stored,
             IntegerType stored_type);

@@ -206,16 +206,30 @@ TEST_CASE("prune removes what is asked for, and nothing else") {
   }
   SUBCASE("old trials, while choices stay") {
     CHECK(prune(tuning, {.older_than_seconds = 100}, measured_at + 100).trials == 0);
-    CHECK(prune(tuning, {.older_than_seconds = 100}, measured_at + 101).trials == 2);
+    CHECK(prune(tuning, {.older_than_seconds = 100}, measured_at + 101).trials == 1);
     CHECK(summarise(tuning).winners == 2);
-    CHECK(summarise(tuning).trials == 0);
+    CHECK(summarise(tuning).trials == 1);  // what failed: it stays banned
   }
-  SUBCASE("code that failed, and what had won with it") {
+  SUBCASE("of code that failed, what it had won and where it was measured, while the ban stays until it is lifted") {
     change(tuning, "UPDATE winner SET code_digest = 'd2' WHERE config LIKE '%=16'");
+    {
+      Opening opening(in_folder(folder / "c"));
+      auto elsewhere = sample_trial("2");
+      elsewhere.code_digest = "d2";
+      opening.tuning().add_trial(sample_problem(4096), sample_device(), elsewhere);
+      elsewhere.status = "banned";
+      opening.tuning().add_trial(sample_problem(7), sample_device(), elsewhere);
+    }
+    const auto ban = [&] { return Opening(in_folder(folder / "c")).tuning().standing("d2").failure; };
     const Pruned pruned = prune(tuning, {.banned = true}, measured_at);
     CHECK(pruned.trials == 1);
     CHECK(pruned.winners == 1);
-    CHECK(dump(tuning).find("faulted") == std::string::npos);
+    CHECK(ban() == "faulted");
+    const Pruned lifted = prune(tuning, {.lift_bans = true}, measured_at);
+    CHECK(lifted.trials == 2);
+    CHECK(lifted.winners == 0);
+    CHECK(ban() == "");
+    CHECK(summarise(tuning).trials == 1);
   }
   SUBCASE("trials of older code of a config") {
     auto newer = sample_trial();
@@ -224,6 +238,10 @@ TEST_CASE("prune removes what is asked for, and nothing else") {
     Opening(in_folder(folder / "c")).tuning().add_trial(sample_problem(), sample_device(), newer);
     CHECK(prune(tuning, {.stale = true}, measured_at).trials == 1);
     CHECK(dump(tuning).find("code_digest=d9") != std::string::npos);
+    newer = sample_trial("2");
+    newer.measured_at += 1;
+    Opening(in_folder(folder / "c")).tuning().add_trial(sample_problem(), sample_device(), newer);
+    CHECK(prune(tuning, {.stale = true}, measured_at).trials == 0);  // d2 failed: it stays banned
   }
   SUBCASE("kernels that were not used, or beyond a size") {
     change(code, "UPDATE code SET last_use = 5 WHERE key = 'second'");

@@ -12,19 +12,6 @@ using namespace vostok::cache::testing;
 
 namespace {
 
-std::string tile_found(Opening& opening) {
-  const auto found = opening.tuning().find(sample_problem(), sample_device());
-  return found.empty() ? "" : found.front().winner.config.at("tile_rows");
-}
-
-void copy_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
-  std::filesystem::remove_all(to);
-  std::filesystem::create_directory(to);
-  std::filesystem::permissions(to, std::filesystem::perms::owner_all);
-  for (const char* name : {"tuning.db", "code.db"})
-    if (std::filesystem::exists(from / name)) std::filesystem::copy_file(from / name, to / name);
-}
-
 /// Writes with a fault after so many operations. False: there were fewer operations than that.
 bool write_with_fault(FaultyFiles& files, const std::filesystem::path& folder, const std::string& before, int operations, int code, bool for_good) {
   files.fail_after(operations, code, for_good);
@@ -55,8 +42,8 @@ bool write_with_fault(FaultyFiles& files, const std::filesystem::path& folder, c
 TEST_CASE("whichever operation on a file fails, results are kept in memory, and the file holds old or new rows") {
   const TemporaryFolder folder;
   FaultyFiles files;
-  copy_folder(folder / "nothing", folder / "cold");
-  copy_folder(folder / "nothing", folder / "filled");
+  copy_caches(folder / "nothing", folder / "cold");
+  copy_caches(folder / "nothing", folder / "filled");
   {
     Opening opening(in_folder(folder / "filled"));
     opening.tuning().set_winner(sample_problem(), sample_device(), sample_winner("8"));
@@ -74,7 +61,7 @@ TEST_CASE("whichever operation on a file fails, results are kept in memory, and 
         CAPTURE(fault.for_good);
         CAPTURE(cold);
         CAPTURE(operations);
-        copy_folder(folder / (cold ? "cold" : "filled"), folder / "c");
+        copy_caches(folder / (cold ? "cold" : "filled"), folder / "c");
         if (!write_with_fault(files, folder / "c", cold ? "" : "8", operations, fault.code, fault.for_good)) break;
         ++faults;
       }

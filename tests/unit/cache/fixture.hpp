@@ -127,4 +127,19 @@ inline int entries_like(const std::filesystem::path& folder, const std::string& 
   return count;
 }
 
+/// The rows of a choice in use; empty where there is none.
+inline std::string tile_found(Opening& opening) {
+  const auto found = opening.tuning().find(sample_problem(), sample_device());
+  return found.empty() ? "" : found.front().winner.config.at("tile_rows");
+}
+
+/// A private folder with the cache files of another, where that is there.
+inline void copy_caches(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::create_directory(to);
+  std::filesystem::permissions(to, std::filesystem::perms::owner_all);
+  for (const char* name : {"tuning.db", "code.db"})
+    if (std::filesystem::exists(from / name)) std::filesystem::copy_file(from / name, to / name);
+}
+
 }  // namespace vostok::cache::testing

@@ -1,4 +1,4 @@
-// Merging is commutative, and winners can be chosen again from trials.
+// Merging is commutative.
 #include "cache/merge.hpp"
 
 #include <doctest/doctest.h>
@@ -8,32 +8,15 @@
 
 #include "cache/code_rows.hpp"
 #include "cache/dump.hpp"
-#include "cache/rank.hpp"
 #include "cache/schema.hpp"
 #include "cache/versions.hpp"
-#include "unit/cache/fixture.hpp"
+#include "unit/cache/rows.hpp"
 
 using namespace vostok;
 using namespace vostok::cache;
 using namespace vostok::cache::testing;
 
 namespace {
-
-TrialRow trial_row(const std::string& tile_rows, double median_us, int rounds = 15, const std::string& uuid = "GPU-a") {
-  TrialRow row{.problem = sample_problem(), .device = sample_device(uuid), .trial = sample_trial(tile_rows)};
-  row.trial.is_default = tile_rows == "1";
-  row.trial.median_us = median_us;
-  row.trial.spread_us = 0.01;
-  row.trial.rounds = rounds;
-  row.trial.code_digest = "code" + tile_rows;
-  return row;
-}
-
-WinnerRow winner_row(const std::string& tile_rows, const std::string& uuid = "GPU-a") {
-  WinnerRow row{.problem = sample_problem(), .device = sample_device(uuid), .winner = sample_winner(tile_rows), .decided_at = 1700000000};
-  row.winner.code_digest = "code" + tile_rows;
-  return row;
-}
 
 template <class Value>
 Value one_of(std::minstd_rand& random, std::initializer_list<Value> values) {
@@ -74,11 +57,6 @@ std::string merged_bytes(const TuningContent& a, const TuningContent& b, const s
 const TrialRow& only(const TuningContent& content) {
   REQUIRE(content.trials.size() == 1);
   return content.trials.front();
-}
-
-std::string winning_tile(const Ranking& ranking) {
-  REQUIRE(ranking.content.winners.size() == 1);
-  return ranking.content.winners.front().winner.config.at("tile_rows");
 }
 
 }  // namespace
@@ -170,57 +148,4 @@ TEST_CASE("kernels are merged by key, the newer compiler's stays, and either ord
   CHECK(code_row(merged_file, "shared")->entry.compiler == "nvrtc 13.0.88");
   CHECK(code_row(merged_file, "shared")->last_use == 7);
   CHECK(code_row(merged_file, "damaged")->is_intact);
-}
-
-TEST_CASE("rank chooses as the tuner does, and the same trials in any order give the same bytes") {
-  const TemporaryFolder folder;
-  std::vector<TrialRow> trials = {trial_row("1", 12), trial_row("2", 10), trial_row("4", 10.1), trial_row("8", 9, 3)};
-  std::minstd_rand random(5);
-  std::string first;
-  for (int i = 0; i < 6; ++i) {
-    std::shuffle(trials.begin(), trials.end(), random);
-    const Ranking ranking = ranked({.trials = trials}, {});
-    CHECK(winning_tile(ranking) == "2");  // within 2 % of 10, the text that sorts first; 9 us of three rounds is no evidence
-    CHECK(ranking.content.winners.front().winner.default_median_us == 12);
-    CHECK(ranking.changes.size() == 1);
-    write_content(ranking.content, folder / "ranked");
-    if (i == 0) first = contents(folder / "ranked");
-    CHECK(contents(folder / "ranked") == first);
-  }
-  SUBCASE("a winner that stays is no change, and is the same row") {
-    const Ranking again = ranked(read_content(folder / "ranked"), {});
-    CHECK(again.changes.empty());
-    write_content(again.content, folder / "again");
-    CHECK(contents(folder / "again") == first);
-  }
-  SUBCASE("a wider tie goes to the default") { CHECK(winning_tile(ranked({.trials = trials}, {.tie = 0.3})) == "1"); }
-  SUBCASE("another policy's problems are left alone") {
-    const Ranking cold = ranked({.trials = trials, .winners = {winner_row("16")}}, {.policy = "cold"});
-    CHECK(winning_tile(cold) == "16");
-    CHECK(cold.subjects == 0);
-  }
-  SUBCASE("code that failed anywhere does not win") {
-    auto failed = trial_row("2", 1, 0, "GPU-other");
-    failed.trial.status = "hung";
-    trials.push_back(failed);
-    CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
-  }
-  SUBCASE("what was only raced, and not verified, does not win") {
-    for (TrialRow& row : trials)
-      if (row.trial.code_digest == "code2") row.trial.reason = plan::not_verified;
-    CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
-  }
-  SUBCASE("what an erratum masks does not win") {
-    CHECK(winning_tile(ranked({.trials = trials, .errata = {{.id = "E1", .config = {{"tile_rows", "2"}}}}}, {})) == "4");
-  }
-  SUBCASE("newer code of the same config stands for it, slower or not") {
-    auto newer = trial_row("2", 30);
-    newer.trial.code_digest = "newer code";
-    newer.trial.measured_at += 60;
-    trials.push_back(newer);
-    CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
-    const auto stale = stale_trials(trials);
-    REQUIRE(stale.size() == 1);
-    CHECK(stale.front()->trial.code_digest == "code2");
-  }
 }

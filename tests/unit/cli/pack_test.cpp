@@ -3,35 +3,26 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cache/database.hpp"
 #include "cache/dump.hpp"
 #include "cache/tuning_content.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/pack.hpp"
+#include "cli/problem_check.hpp"
 #include "cli/problem_file.hpp"
 #include "context_state.hpp"
 #include "plan/features.hpp"
 #include "plan/plan_state.hpp"
+#include "unit/cli/pack_fixture.hpp"
 #include "unit/cli/tool_process.hpp"
-#include "unit/device/cuda_fixture.hpp"
-#include "unit/device/fake_cuda/fake_nvrtc.hpp"
 
 using namespace vostok;
 using namespace vostok::cli;
-using vostok::cli::testing::contains;
-using vostok::cli::testing::Tool;
+using namespace vostok::cli::testing;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A context whose only kernels are those of a file. A compiler that were asked for would not be there.
-Options packed_only(const std::string& device, const fs::path& packed, const fs::path& folder) {
-  return {.device = device,
-          .cache = {.folder = folder, .read_only = {packed}, .shipped = folder / "none"},
-          .compile = CompilePolicy::never,
-          .nvrtc = "/there/is/no/libnvrtc.so",
-          .log = [](LogLevel, std::string_view text) { MESSAGE(std::string(text)); }};
-}
 
 /// The same structure, in memory of the device.
 Topology from_device_memory(const Context& context, const sparse::Csr& matrix) {
@@ -58,17 +49,6 @@ void check_runs(const Context& context, const ProblemLine& line, bool in_device_
   line.job->pack(device, *operands);
   CHECK(operands->verify([&](Stream stream) { line.job->execute(stream, operands->arguments()); }).wrong == "");
 }
-
-struct FakeNvrtc {
-  FakeNvrtc() { controls->give_output("FAKE lowered 64"); }
-  ~FakeNvrtc() { controls->reset(); }
-  std::string path = test::beside_executable("fake_nvrtc.so");
-  const fake::NvrtcControls* controls = test::controls_of<fake::GetNvrtcControls>(path, "fake_nvrtc_controls");
-};
-
-/// It does not ask how large kernels' arguments are.
-constexpr const char* any_arguments = "fake_cuda_old.so";
-constexpr const char* fake_gpu = "architecture=sm_90 multiprocessors=132 name=Fake%20GPU";
 
 }  // namespace
 
@@ -183,6 +163,16 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
     REQUIRE(report.devices.size() == 1);
     CHECK(report.devices[0].name == "Fake GPU");
     CHECK(report.devices[0].tuned == 1);
+    CHECK(report.devices[0].nearest == 0);
+
+    // A choice that was made for another size is taken where there is none, and is told apart.
+    const fs::path near = folder.write("near.txt", "softmax --random 256x512x0.9\nsoftmax --random 272x512x0.9\nsoftmax --random 16x8x0.5\n");
+    const PackReport of_near =
+        pack({.like = {like.string()}, .problems = near, .out = folder / "near.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+    CHECK(of_near.devices[0].problems == 3);
+    CHECK(of_near.devices[0].tuned == 1);
+    CHECK(of_near.devices[0].nearest == 1);
+    CHECK(contains(pack_text({}, of_near), "for 3 problems, 1 of them by tuned choices, 1 by the nearest"));
   }
 
   Options options = packed_only("cuda:0", packed, folder / "cache");
@@ -191,6 +181,30 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
   const AnyPlan plan = line.job->plan(context, load(line.options, *line.job, context).topology, line.options.plan);
   CHECK(plan.config() == choice);
   CHECK(context.counters().kernels_compiled == 0);
+}
+
+TEST_CASE("doctor tells that new values cannot be packed where the kernel for that is not stored, though the problem can be planned") {
+  const TemporaryFolder folder;
+  const fs::path problems = folder.write("problems.txt", "spmm --random 24x40x0.5 --n 8 --family row_tile --value-lifetime persistent\n");
+  fs::create_directories(folder / "cache");
+  const fs::path code = folder / "cache" / "code.db";
+  pack({.like = {"emulator"}, .problems = problems, .out = code, .cache = folder / "none"});
+  const auto lines = read_problem_file(problems);
+  const ProblemCheck whole = check_problems(lines, "emulator", (folder / "cache").string());
+  CAPTURE(check_text(whole));
+  CHECK(whole.complete());
+  CHECK(contains(check_text(whole), "packing new values: stored"));
+
+  cache::Connection(code, cache::Access::read_write, cache::tool_lock_timeout_ms).execute("DELETE FROM code WHERE family = 'gather'");
+  const ProblemCheck lacking = check_problems(lines, "emulator", (folder / "cache").string());
+  CHECK_FALSE(lacking.complete());
+  CHECK(contains(check_text(lacking), "packing new values: missing: vostok::gather"));
+  CHECK(contains(check_text(lacking), "plan: compiles nothing; packing new values has to compile"));
+  const auto object = nlohmann::json::parse(check_json(lacking));
+  CHECK(object["complete"] == false);
+  CHECK(object["problems"][0]["plans_without_compiler"] == true);
+  CHECK(object["problems"][0]["packs_without_compiler"] == false);
+  CHECK(object["problems"][0]["missing_kernels"].size() == 1);
 }
 
 TEST_CASE("the tool packs what it can, and says what it cannot") {

@@ -85,6 +85,33 @@ TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has
   CHECK(cold["measured"].get<int>() > 1);
 }
 
+TEST_CASE("tune exits with 3 where nothing of a problem could be measured, and with 0 where all of it was measured before") {
+  const Tool tool;
+  const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\n");
+  const Arguments to_compile_only = {"tune", "--problems", file.string(), "--device", "compile:emulator", "--effort", "quick"};
+  const Outcome elsewhere = tool.run(to_compile_only);
+  CAPTURE(elsewhere.output);
+  CHECK(elsewhere.status == 3);
+  CHECK(contains(elsewhere.output, "not tuned: the context was opened to compile only"));
+  CHECK(contains(elsewhere.output, ", 1 could not be tuned"));
+
+  // What was tried above is not banned here.
+  const Outcome tuned = tool.run(tune(file, {}));
+  CHECK(tuned.status == 0);
+  CHECK(nlohmann::json::parse(tuned.output)["measured"].get<int>() > 1);
+  const Outcome again = tool.run(tune(file, {}));
+  CHECK(again.status == 0);
+  CHECK(nlohmann::json::parse(again.output)["measured"] == 0);
+  CHECK(nlohmann::json::parse(again.output)["untuned"] == 0);
+
+  cache::Connection(tool.folder() / "cache" / "tuning.db", cache::Access::read_write, 5000)
+      .execute("UPDATE trial SET status = 'hung', median_us = NULL; DELETE FROM winner");
+  const Outcome banned = tool.run(tune(file, {}));
+  CAPTURE(banned.output);
+  CHECK(banned.status == 3);
+  CHECK(nlohmann::json::parse(banned.output)["untuned"] == 1);
+}
+
 TEST_CASE("tune refuses what measures nothing") {
   const Tool tool;
   const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\n");

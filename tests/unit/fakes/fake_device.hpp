@@ -54,6 +54,7 @@ class FakeDevice : public device::Device {
   mutable std::atomic<int> launches = 0;
   std::function<void(const FakeKernel&)> on_launch = [](const FakeKernel&) {};
   std::atomic<int> allocations_alive = 0;
+  std::function<void(std::int64_t bytes)> on_allocate = [](std::int64_t) {};
   bool capturing = false;
 
   /// Called by a test's enqueue functions: launch number `launch`.
@@ -82,6 +83,7 @@ class FakeDevice : public device::Device {
   }
   void fill(Stream, void* memory, int value, std::int64_t bytes) const override { std::memset(memory, value, static_cast<std::size_t>(bytes)); }
   void* allocate(std::int64_t bytes) override {
+    on_allocate(bytes);
     ++allocations_alive;
     return std::calloc(static_cast<std::size_t>(bytes + 1), 1);
   }

@@ -48,7 +48,8 @@ struct Fixture {
   std::shared_ptr<plan::AtomicCounters> counters = std::make_shared<plan::AtomicCounters>();
   std::vector<std::string> log;
 
-  std::shared_ptr<plan::Session> session(const Options& options = {}) {
+  /// One thread, unless a test says otherwise: what its device counts then comes in one order.
+  std::shared_ptr<plan::Session> session(const Options& options = {.compile_threads = 1}) {
     auto logger = std::make_shared<Logger>([this](LogLevel, std::string_view line) { log.emplace_back(line); });
     return std::make_shared<plan::Session>(device, plan::Stores{.tuning = tuning, .code = code}, logger, counters, options);
   }

@@ -15,16 +15,16 @@ struct Surveying {
   sparse::Csr mask = sparse::uniform(64, 48, 0.8, 1);
 
   template <class Problem>
-  plan::Survey survey(const Problem& problem, const Options& options = {.compile = CompilePolicy::never}) {
+  plan::Survey survey(const Problem& problem, const Options& options = {.compile = CompilePolicy::never}, const PlanOptions& how = {}) {
     const auto session = fixture.session(options);
     const Topology topology = Fixture::topology(session, mask);
-    return plan::survey(session, [&](const plan::Planner& planner) { plan::make_plan(planner, problem, topology, {}); });
+    return plan::survey(session, [&](const plan::Planner& planner) { plan::make_plan(planner, problem, topology, how); });
   }
   template <class Problem>
-  AnyPlan plan(const Problem& problem, const Options& options = {}) {
+  AnyPlan plan(const Problem& problem, const Options& options = {}, const PlanOptions& how = {}) {
     const auto session = fixture.session(options);
     const auto planner = std::make_shared<plan::Planner>(session);
-    return Plan<Problem>(plan::make_plan(*planner, problem, Fixture::topology(session, mask), {}));
+    return Plan<Problem>(plan::make_plan(*planner, problem, Fixture::topology(session, mask), how));
   }
 };
 
@@ -66,6 +66,28 @@ TEST_CASE("a survey of a transposed product takes the transpose's statistics, an
   CHECK(survey.choices[0].query.starts_with("spmm m 48 k 64 n 16"));
   REQUIRE_FALSE(survey.missing_forms.empty());
   CHECK(survey.missing_forms.front().find("vostok::") != std::string::npos);
+}
+
+TEST_CASE("a survey names the kernel that packs new values until it is stored, whatever format the plan reads") {
+  const Spmm problem{.n = 64, .value_lifetime = ValueLifetime::persistent};
+  for (const char* family : {"row_tile", "unpack_mma"}) {
+    CAPTURE(std::string(family));
+    Surveying surveying;
+    const PlanOptions only{.family = family};
+    const plan::Survey before = surveying.survey(problem, {.compile = CompilePolicy::never}, only);
+    REQUIRE(before.packing.size() == 1);
+    CHECK_FALSE(before.packs_without_compiler());
+    CHECK(before.missing_kernels().back() == before.packing.front().expression);
+
+    const SpmmPlan plan(surveying.plan(problem, {}, only).state());
+    const std::vector<float> values(static_cast<std::size_t>(surveying.mask.nonzeros()), 1.0F);
+    plan.pack(nullptr, values.data());
+    const plan::Survey after = surveying.survey(problem, {.compile = CompilePolicy::never}, only);
+    CHECK(after.packs_without_compiler());
+    CHECK(after.plans_without_compiler());
+    CHECK(after.missing_kernels().empty());
+  }
+  CHECK(Surveying().survey(Spmm{.n = 64}).packing.empty());
 }
 
 TEST_CASE("the error of a plan that lacks something names all of it, by what the options forbid") {

@@ -37,3 +37,19 @@ TEST_CASE("past the deadline only what is needed is compiled, and nobody waits f
     CHECK(compiled(past, 0, threads).empty());
   }
 }
+
+TEST_CASE("a candidate whose compile ends for want of memory is untested, not failed") {
+  struct Failing : Digests {
+    tune::Compiled compile(const tune::Candidate& candidate) override {
+      throw Error(candidate.is_default ? ErrorCode::out_of_memory : ErrorCode::compile_failed, "planted");
+    }
+  } subject;
+  const std::vector<tune::Candidate> candidates = {{.family = "fake", .is_default = true}, {.family = "fake"}};
+  CompileAhead compiles(subject, candidates, {0, 1}, 1, 0, CompileAhead::Clock::time_point::max());
+  const auto first = compiles.next();
+  const auto second = compiles.next();
+  REQUIRE((first && second));
+  CHECK(first->status == "untested");
+  CHECK(second->status == "compile_failed");
+  CHECK(second->reason == "planted");
+}

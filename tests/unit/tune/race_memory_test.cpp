@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -22,13 +23,17 @@ class Numbered : public tune::Subject {
   explicit Numbered(test::FakeDevice& device) : device_(device) {}
   tune::Compiled compile(const Candidate& candidate) override {
     const int id = id_of(candidate);
-    return {.code_digest = std::to_string(id), .enqueue = [this, id](Stream) { device_.note(id); }};
+    return {.code_digest = std::to_string(id), .enqueue = [this, id](Stream) {
+              on_enqueue(id);
+              device_.note(id);
+            }};
   }
   std::optional<std::string> verify(const Compiled& compiled) override {
     verified.insert(std::stoi(compiled.code_digest));
     return std::nullopt;
   }
   tune::Rotation rotation() override { return rotated; }
+  std::function<void(int id)> on_enqueue = [](int) {};
   std::set<int> verified;
   tune::Rotation rotated;
 
@@ -231,4 +236,17 @@ TEST_CASE("a finalist that was measured elsewhere and never verified is admitted
   CHECK(outcome.results[1].status == "hung");
   CHECK(racing.launched.count(1) == 0);
   CHECK(racing.launched.count(2) == 1);
+}
+
+TEST_CASE("code that memory was missing for is untested; code that failed otherwise is banned") {
+  Racing racing(4);
+  racing.subject.on_enqueue = [](int id) {
+    if (id == 1) throw Error(ErrorCode::out_of_memory, "planted");
+    if (id == 2) throw Error(ErrorCode::device_failure, "planted");
+  };
+  racing.run();
+  CHECK(racing.published.at(1).status == "untested");
+  CHECK(racing.published.at(1).reason == "planted");
+  CHECK(racing.published.at(2).status == "faulted");
+  CHECK(racing.published.at(3).status == "measured");
 }

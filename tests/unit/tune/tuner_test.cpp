@@ -44,16 +44,6 @@ std::vector<Candidate> candidates(int count, int default_id) {
   return list;
 }
 
-Result measured(std::size_t candidate, double median_us, double spread_us = 0, int rounds = 10) {
-  Result result;
-  result.candidate = candidate;
-  result.status = "measured";
-  result.median_us = median_us;
-  result.spread_us = spread_us;
-  result.rounds = rounds;
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("the fastest candidate wins and every candidate has a result") {
@@ -130,14 +120,6 @@ TEST_CASE("a round in which the clock moved is repeated and its samples are drop
   CHECK(*outcome.results[0].spread_us == doctest::Approx(0));
   CHECK(*outcome.results[1].spread_us == doctest::Approx(0));
 }
-
-TEST_CASE("ties go to the earliest in the list") {
-  CHECK(*tune::choose({measured(0, 10.1), measured(1, 10.0), measured(2, 10.05)}) == 0);
-  CHECK(*tune::choose({measured(0, 10.3), measured(1, 10.0)}) == 1);
-  CHECK(*tune::choose({measured(0, 10.4), measured(1, 10.0, 0.5)}) == 0);
-}
-
-TEST_CASE("a lucky screening sample does not beat a finalist") { CHECK(*tune::choose({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1); }
 
 TEST_CASE("the summary is the median and half the distance between the outer tenths") {
   const auto summary = tune::summarise({5, 1, 3, 2, 4, 6, 7, 8, 9, 10, 11});

@@ -16,6 +16,7 @@ Result allocate(DevicePointer* pointer, std::size_t bytes) {
   if (bytes == 0 || pointer == nullptr) return Result::invalid_value;
   if (bytes > memory_limit) return Result::out_of_memory;
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0, bytes);  // what kernels would have written, the same every time
   state().memory.insert(memory);
   ++state().live["memory"];
   *pointer = reinterpret_cast<DevicePointer>(memory);

@@ -1,6 +1,7 @@
 // An NVRTC that compiles nothing: its "PTX" and "cubin" are the options it was given.
 #include "unit/device/fake_cuda/fake_nvrtc.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -51,13 +52,14 @@ NvrtcResult nvrtcDestroyProgram(_nvrtcProgram** program) {
   return *program = nullptr, NvrtcResult::success;
 }
 NvrtcResult nvrtcAddNameExpression(_nvrtcProgram* program, const char* expression) { return program->expression = expression, NvrtcResult::success; }
+// Several threads compile at once.
 NvrtcResult nvrtcCompileProgram(_nvrtcProgram* program, int count, const char* const* options) {
   for (int i = 0; i < count; ++i) {
     if (state().refused_option == options[i]) return NvrtcResult::invalid_option;
     program->output += std::string(options[i]) + "\n";
   }
   if (!state().given_output.empty()) program->output = state().given_output;
-  return state().compiles_that_work-- > 0 ? NvrtcResult::success : state().result;
+  return std::atomic_ref(state().compiles_that_work)-- > 0 ? NvrtcResult::success : state().result;
 }
 NvrtcResult nvrtcGetLoweredName(_nvrtcProgram* program, const char* expression, const char** name) {
   if (program->expression != expression) return NvrtcResult::name_expression_not_valid;

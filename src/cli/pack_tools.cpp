@@ -1,0 +1,95 @@
+#include "cli/pack_tools.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <vostok/tools.hpp>
+
+#include "sparse/transpose.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+/// Operations whose output is the values of a sparse matrix.
+template <class Problem>
+constexpr bool writes_values = std::is_same_v<Problem, Sddmm> || std::is_same_v<Problem, Softmax> || std::is_same_v<Problem, SoftmaxBackward>;
+
+/// Operands that are named and never touched.
+struct Nowhere {
+  alignas(256) std::byte bytes[256] = {};
+  void* data() { return bytes; }
+};
+
+/// A tool whose result takes kernels that run says so once all of them are compiled.
+template <class Tool>
+void compile(const Tool& tool) {
+  try {
+    tool();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_device) throw;
+  }
+}
+
+void compile_conversions(const Context& context, const Topology& topology, Dtype type) {
+  Nowhere nowhere;
+  const auto [rows, cols] = std::pair(topology.rows(), topology.cols());
+  const DenseView dense{.data = nowhere.data(), .rows = rows, .cols = cols, .element = type};
+  compile([&] { sparse_above(context, dense, 0); });
+  for (const Per per : {Per::matrix, Per::row}) compile([&] { sparse_largest(context, dense, 1, per); });
+  to_dense(topology, nowhere.data(), {.data = nowhere.data(), .element = type});
+}
+
+void compile_permutations(const Context& context, const sparse::Csr& matrix, const Topology& topology) {
+  if (matrix.nonzeros() > std::numeric_limits<std::int32_t>::max()) return;  // there is no transpose
+  compile([&] { transpose(topology); });
+  compile([&] { sort_columns(topology); });
+  // What is made of the transpose's arrays has its shape.
+  context.topology(sparse::transpose(matrix).csr.view());
+}
+
+void compile_linear_indices(const Topology& topology) {
+  Nowhere nowhere;
+  linear_indices(topology, static_cast<std::int64_t*>(nowhere.data()));
+  constexpr std::int64_t most_narrow = std::int64_t{1} << 31;
+  if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere.data()));
+}
+
+void compile_masks(const Context& context, std::int64_t rows, std::int64_t cols) {
+  compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = 0.5}); });
+  compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = 0.5}); });
+  compile([&] { make_mask(context, BandedMask{.rows = rows, .cols = cols}); });
+  // Its probabilities, one for each distance from the diagonal, are made on the host, and its kernels are the same for every shape.
+  constexpr std::int64_t few = 64;
+  compile([&] { make_mask(context, AttentionMask{.rows = std::min(rows, few), .cols = std::min(cols, few)}); });
+}
+
+}  // namespace
+
+std::vector<Dtype> value_types(const AnyProblem& problem) {
+  return std::visit(
+      [](const auto& one) {
+        using Problem = std::remove_cvref_t<decltype(one)>;
+        std::vector<Dtype> types;
+        if constexpr (requires { one.forward.element; }) types.push_back(one.forward.element);
+        else if constexpr (Problem::masked) types.push_back(one.element);
+        if constexpr (writes_values<Problem>)
+          if (const Dtype output = one.output.value_or(one.element); output != one.element) types.push_back(output);
+        return types;
+      },
+      problem);
+}
+
+void compile_tools(const Context& context, const sparse::Csr& matrix, const Topology& topology, const std::vector<Dtype>& types) {
+  if (matrix.rows == 0 || matrix.cols == 0) return;
+  for (const Dtype type : types) compile_conversions(context, topology, type);
+  compile_permutations(context, matrix, topology);
+  compile_linear_indices(topology);
+  compile_masks(context, matrix.rows, matrix.cols);
+}
+
+}  // namespace vostok::cli

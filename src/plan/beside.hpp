@@ -1,0 +1,52 @@
+// Work that is needed soon, done by other threads meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace vostok::plan {
+
+/// Waits at its end for the jobs that were started. What a job throws is dropped: whoever needs its result asks for it again, and hears why.
+class Beside {
+ public:
+  using Job = std::function<void()>;
+
+  Beside() = default;
+  ~Beside() { threads_.clear(); }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+  /// Once, by so many threads at most; by fewer where the system has no more.
+  void start(std::vector<Job> jobs, int threads) {
+    jobs_ = std::move(jobs);
+    try {
+      for (int i = 0; i < std::min(threads, static_cast<int>(jobs_.size())); ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      return;
+    }
+  }
+  bool started() const { return !threads_.empty(); }
+
+ private:
+  void work() noexcept {
+    for (std::size_t i = next_++; i < jobs_.size(); i = next_++) {
+      try {
+        jobs_[i]();
+      } catch (...) {
+        continue;
+      }
+    }
+  }
+
+  std::vector<Job> jobs_;
+  std::atomic<std::size_t> next_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace vostok::plan

@@ -1,0 +1,40 @@
+#include "tune/choice.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace vostok::tune {
+
+namespace {
+
+/// Only the most thoroughly measured compete: a lucky screening sample is no evidence against a finalist.
+std::vector<const Result*> contenders(const std::vector<Result>& results) {
+  const auto is_measured = [](const Result& result) { return result.status == "measured" && result.median_us; };
+  int most_rounds = 0;
+  for (const Result& result : results)
+    if (is_measured(result)) most_rounds = std::max(most_rounds, result.rounds);
+  std::vector<const Result*> found;
+  for (const Result& result : results)
+    if (is_measured(result) && result.rounds == most_rounds) found.push_back(&result);
+  return found;
+}
+
+}  // namespace
+
+bool comes_first(const Candidate& a, const Candidate& b) {
+  return std::tie(b.is_default, a.family, a.config) < std::tie(a.is_default, b.family, b.config);
+}
+
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results, double tie) {
+  std::vector<const Result*> in_order = contenders(results);
+  if (in_order.empty()) return std::nullopt;
+  std::sort(in_order.begin(), in_order.end(),
+            [&](const Result* a, const Result* b) { return comes_first(candidates[a->candidate], candidates[b->candidate]); });
+  const Result& best =
+      **std::min_element(in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return *a->median_us < *b->median_us; });
+  const double limit_us = *best.median_us + std::max(tie * *best.median_us, best.spread_us.value_or(0));
+  const auto first = std::find_if(in_order.begin(), in_order.end(), [&](const Result* result) { return *result->median_us <= limit_us; });
+  return (*first)->candidate;
+}
+
+}  // namespace vostok::tune
