@@ -1,6 +1,6 @@
 // The space of staged_rows as tables. Of it, panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8 rows a lane come
-// from a prototype that was measured on an H200. One row a lane and tiles of 32 columns are for problems that would not fill the device
-// otherwise: there all of k is one panel. The rest is what the cost model leaves open.
+// from a prototype that was measured on an H200. Tiles of 32 columns are for problems that would not fill the device otherwise: there all of k
+// is one panel. The rest is what the cost model leaves open. One row a lane was tried on 120 problems: it took 1.23 times the winner's time and more.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -37,8 +37,7 @@ struct Rows {
   int rows_per_lane;
 };
 
-constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8, 8}, Rows{8, 4},
-                                   Rows{8, 2},  Rows{4, 4},  Rows{16, 1}, Rows{8, 1}, Rows{32, 1}};
+constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8, 8}, Rows{8, 4}, Rows{8, 2}, Rows{4, 4}};
 
 struct Steps {
   int entries_per_lane;
@@ -65,10 +64,8 @@ constexpr std::array choices = {
     Choice{{16, 1}, {256, 3}, {16, 8}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 4}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 2}, {2, 8}, 1},
     Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 1},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 1},  Choice{{16, 2}, {128, 3}, {16, 4}, {2, 4}, 1},
     Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 2},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 4},  Choice{{16, 1}, {128, 2}, {16, 4}, {2, 8}, 1},
-    Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},  Choice{{8, 1}, {512, 2}, {16, 1}, {4, 8}, 1},  Choice{{8, 1}, {512, 2}, {16, 2}, {4, 8}, 1},
-    Choice{{8, 1}, {256, 2}, {16, 1}, {4, 8}, 1},  Choice{{8, 1}, {256, 2}, {8, 1}, {4, 8}, 1},   Choice{{16, 1}, {256, 2}, {16, 1}, {2, 8}, 1},
-    Choice{{8, 1}, {512, 1}, {16, 1}, {4, 8}, 2},  Choice{{8, 1}, {256, 2}, {16, 1}, {4, 8}, 4},  Choice{{8, 1}, {512, 2}, {32, 1}, {4, 8}, 1},
-    Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},   Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
+    Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},  Choice{{8, 1}, {512, 2}, {16, 2}, {4, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},
+    Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
 
 /// How operands may reach the kernel, best guess first: values that are looked up are looked up once for each tile of columns.
