@@ -1,5 +1,4 @@
 #include "cli/diagnosis.hpp"
-#include "cli/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "cli/json_text.hpp"
 #include "cli/layout.hpp"
 
 namespace vostok::cli {

@@ -1,10 +1,10 @@
 #include "cli/problem_check.hpp"
-#include "cli/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/tool_context.hpp"

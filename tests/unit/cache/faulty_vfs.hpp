@@ -3,8 +3,7 @@
 
 #include <sqlite3.h>
 
-#include <cstring>
-#include <new>
+#include "unit/cache/passed_on.hpp"
 
 namespace vostok::cache::testing {
 
@@ -12,16 +11,16 @@ namespace vostok::cache::testing {
 class FaultyFiles {
  public:
   FaultyFiles() {
-    vfs() = *system();
+    vfs() = *system_files();
     vfs().zName = "vostok-faulty";
-    vfs().szOsFile = static_cast<int>(sizeof(File)) + system()->szOsFile;
+    vfs().szOsFile = static_cast<int>(sizeof(File)) + system_files()->szOsFile;
     vfs().xOpen = open;
     vfs().xDelete = remove;
     sqlite3_vfs_register(&vfs(), 1);
   }
   ~FaultyFiles() {
     sqlite3_vfs_unregister(&vfs());
-    sqlite3_vfs_register(system(), 1);
+    sqlite3_vfs_register(system_files(), 1);
     plan() = {};
   }
   FaultyFiles(const FaultyFiles&) = delete;
@@ -54,10 +53,6 @@ class FaultyFiles {
     static sqlite3_vfs faulty = {};
     return faulty;
   }
-  static sqlite3_vfs* system() {
-    static sqlite3_vfs* found = sqlite3_vfs_find("unix");
-    return found;
-  }
   static sqlite3_file* real(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real; }
 
   /// SQLITE_OK, or what the operation fails with.
@@ -75,11 +70,13 @@ class FaultyFiles {
     mine->real = reinterpret_cast<sqlite3_file*>(mine + 1);
     const bool makes = (flags & SQLITE_OPEN_CREATE) != 0;
     if (makes && next() != SQLITE_OK) return SQLITE_CANTOPEN;
-    const int result = system()->xOpen(system(), name, mine->real, flags, flags_out);
+    const int result = system_files()->xOpen(system_files(), name, mine->real, flags, flags_out);
     if (result == SQLITE_OK) mine->base.pMethods = &methods();
     return result;
   }
-  static int remove(sqlite3_vfs*, const char* name, int) { return next() == SQLITE_OK ? system()->xDelete(system(), name, 0) : SQLITE_IOERR_DELETE; }
+  static int remove(sqlite3_vfs*, const char* name, int) {
+    return next() == SQLITE_OK ? system_files()->xDelete(system_files(), name, 0) : SQLITE_IOERR_DELETE;
+  }
   static int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset) {
     const int fault = next();
     if (fault == SQLITE_OK) return real(file)->pMethods->xWrite(real(file), bytes, count, offset);
@@ -92,28 +89,13 @@ class FaultyFiles {
   }
 
   static const sqlite3_io_methods& methods() {
-    static const sqlite3_io_methods wrapped = {
-        .iVersion = 1,
-        .xClose = [](sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); },
-        .xRead = [](sqlite3_file* file, void* bytes, int count,
-                    sqlite3_int64 offset) { return real(file)->pMethods->xRead(real(file), bytes, count, offset); },
-        .xWrite = write,
-        .xTruncate = truncate,
-        .xSync = sync,
-        .xFileSize = [](sqlite3_file* file, sqlite3_int64* size) { return real(file)->pMethods->xFileSize(real(file), size); },
-        .xLock = [](sqlite3_file* file, int lock) { return real(file)->pMethods->xLock(real(file), lock); },
-        .xUnlock = [](sqlite3_file* file, int lock) { return real(file)->pMethods->xUnlock(real(file), lock); },
-        .xCheckReservedLock = [](sqlite3_file* file, int* locked) { return real(file)->pMethods->xCheckReservedLock(real(file), locked); },
-        .xFileControl = [](sqlite3_file* file, int operation,
-                           void* argument) { return real(file)->pMethods->xFileControl(real(file), operation, argument); },
-        .xSectorSize = [](sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); },
-        .xDeviceCharacteristics = [](sqlite3_file* file) { return real(file)->pMethods->xDeviceCharacteristics(real(file)); },
-        .xShmMap = nullptr,
-        .xShmLock = nullptr,
-        .xShmBarrier = nullptr,
-        .xShmUnmap = nullptr,
-        .xFetch = nullptr,
-        .xUnfetch = nullptr};
+    static const sqlite3_io_methods wrapped = [] {
+      sqlite3_io_methods all = passed_on<real>();
+      all.xWrite = write;
+      all.xTruncate = truncate;
+      all.xSync = sync;
+      return all;
+    }();
     return wrapped;
   }
 };

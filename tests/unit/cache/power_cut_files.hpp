@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/cache/passed_on.hpp"
+
 namespace vostok::cache::testing {
 
 /// While it lives, connections that are opened use it. A disk here is what survives a cut; files hold what the system would still show. The order in
@@ -20,9 +22,9 @@ namespace vostok::cache::testing {
 class PowerCutFiles {
  public:
   explicit PowerCutFiles(unsigned seed) : random_(seed) {
-    vfs_ = *system();
+    vfs_ = *system_files();
     vfs_.zName = "vostok-power-cut";
-    vfs_.szOsFile = static_cast<int>(sizeof(File)) + system()->szOsFile;
+    vfs_.szOsFile = static_cast<int>(sizeof(File)) + system_files()->szOsFile;
     vfs_.pAppData = this;
     vfs_.xOpen = open;
     vfs_.xDelete = remove;
@@ -30,7 +32,7 @@ class PowerCutFiles {
   }
   ~PowerCutFiles() {
     sqlite3_vfs_unregister(&vfs_);
-    sqlite3_vfs_register(system(), 1);
+    sqlite3_vfs_register(system_files(), 1);
   }
   PowerCutFiles(const PowerCutFiles&) = delete;
   PowerCutFiles& operator=(const PowerCutFiles&) = delete;
@@ -79,10 +81,6 @@ class PowerCutFiles {
     sqlite3_file* real;
   };
 
-  static sqlite3_vfs* system() {
-    static sqlite3_vfs* found = sqlite3_vfs_find("unix");
-    return found;
-  }
   static File& mine(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
   static sqlite3_file* real(sqlite3_file* file) { return mine(file).real; }
 
@@ -112,7 +110,7 @@ class PowerCutFiles {
     Disk& disk = files->disk(name);
     const bool makes = (flags & SQLITE_OPEN_CREATE) != 0 && !std::filesystem::exists(name);
     if (makes && !files->has_power()) return SQLITE_CANTOPEN;
-    const int result = system()->xOpen(system(), name, opened.real, flags, flags_out);
+    const int result = system_files()->xOpen(system_files(), name, opened.real, flags, flags_out);
     if (result != SQLITE_OK) return result;
     if (makes) disk = {.is_named = false};
     opened.path = new std::string(name);
@@ -129,7 +127,7 @@ class PowerCutFiles {
     if (!files->has_power()) return SQLITE_IOERR_DELETE;
     disk.is_there = false;
     disk.is_named = flush_folder != 0;
-    return system()->xDelete(system(), name, 0);
+    return system_files()->xDelete(system_files(), name, 0);
   }
   static int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset) {
     PowerCutFiles& files = *mine(file).files;
@@ -159,28 +157,15 @@ class PowerCutFiles {
   }
 
   static const sqlite3_io_methods& methods() {
-    static const sqlite3_io_methods wrapped = {
-        .iVersion = 1,
-        .xClose = close,
-        .xRead = [](sqlite3_file* file, void* bytes, int count,
-                    sqlite3_int64 offset) { return real(file)->pMethods->xRead(real(file), bytes, count, offset); },
-        .xWrite = write,
-        .xTruncate = truncate,
-        .xSync = sync,
-        .xFileSize = [](sqlite3_file* file, sqlite3_int64* size) { return real(file)->pMethods->xFileSize(real(file), size); },
-        .xLock = [](sqlite3_file* file, int lock) { return real(file)->pMethods->xLock(real(file), lock); },
-        .xUnlock = [](sqlite3_file* file, int lock) { return real(file)->pMethods->xUnlock(real(file), lock); },
-        .xCheckReservedLock = [](sqlite3_file* file, int* locked) { return real(file)->pMethods->xCheckReservedLock(real(file), locked); },
-        .xFileControl = [](sqlite3_file* file, int operation,
-                           void* argument) { return real(file)->pMethods->xFileControl(real(file), operation, argument); },
-        .xSectorSize = [](sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); },
-        .xDeviceCharacteristics = [](sqlite3_file*) { return 0; },  // no promise: not that writes are whole, not that they keep their order
-        .xShmMap = nullptr,
-        .xShmLock = nullptr,
-        .xShmBarrier = nullptr,
-        .xShmUnmap = nullptr,
-        .xFetch = nullptr,
-        .xUnfetch = nullptr};
+    static const sqlite3_io_methods wrapped = [] {
+      sqlite3_io_methods all = passed_on<real>();
+      all.xClose = close;
+      all.xWrite = write;
+      all.xTruncate = truncate;
+      all.xSync = sync;
+      all.xDeviceCharacteristics = [](sqlite3_file*) { return 0; };  // no promise: not that writes are whole, not that they keep their order
+      return all;
+    }();
     return wrapped;
   }
 
