@@ -45,6 +45,8 @@ constexpr int lane_sums(const SparseTensorMmaConfig& config) { return config.war
 
 // What the parts that this family shares with unpack_mma ask of a config (spmm/unpack_shared.h, spmm/unpack_dense.h).
 
+/// All warps of a block fill its stages together.
+constexpr int teams(const SparseTensorMmaConfig&) { return 1; }
 /// Blocks multiply B as it is.
 constexpr bool splits_dense(const SparseTensorMmaConfig&) { return false; }
 constexpr int column_scale_bytes(const SparseTensorMmaConfig&) { return 0; }

@@ -29,6 +29,7 @@ struct UnpackMmaConfig {
   PackedMode mode = PackedMode::f16x1;
   int row_warps = 4;     ///< warps of a block along the rows
   int column_warps = 1;  ///< and along the columns: each of them unpacks the same strips
+  int k_warps = 1;       ///< or warps that take the tile's k blocks in turn, each with stages of its own, and add up their sums at the end
   int warp_strips = 2;   ///< strips of 16 rows of a warp
   int warp_columns = 32;
   int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
@@ -88,6 +89,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("mode", config.mode);
   visit("row_warps", config.row_warps);
   visit("column_warps", config.column_warps);
+  visit("k_warps", config.k_warps);
   visit("warp_strips", config.warp_strips);
   visit("warp_columns", config.warp_columns);
   visit("stages", config.stages);
@@ -100,7 +102,9 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
 }
 
-constexpr int threads(const UnpackMmaConfig& config) { return 32 * config.row_warps * config.column_warps; }
+/// Teams of warps that fill stages and multiply from them on their own.
+constexpr int teams(const UnpackMmaConfig& config) { return config.k_warps; }
+constexpr int threads(const UnpackMmaConfig& config) { return 32 * config.row_warps * config.column_warps * teams(config); }
 constexpr int tile_strips(const UnpackMmaConfig& config) { return config.row_warps * config.warp_strips; }
 constexpr int tile_rows(const UnpackMmaConfig& config) { return packed_strip_rows * tile_strips(config); }
 constexpr int tile_columns(const UnpackMmaConfig& config) { return config.column_warps * config.warp_columns; }
@@ -147,12 +151,18 @@ constexpr int strip_start_words(const UnpackMmaConfig& config) { return (tile_st
 /// Buffers of what the block splits: one is filled while the other is multiplied.
 inline constexpr int split_buffers = 2;
 
-/// Dynamic shared memory of a block.
-constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
+/// Shared memory of a team.
+constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
   const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
   const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
   return (config.stages * stage + split + scales + 127) / 128 * 128;
 }
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config) { return teams(config) * team_shared_bytes(config); }
+
+/// What the teams' sums take of it at the end.
+constexpr int team_sums_bytes(const UnpackMmaConfig& config) { return teams(config) == 1 ? 0 : threads(config) * 4 * lane_sums(config); }
 
 }  // namespace vostok

@@ -33,6 +33,17 @@ __device__ inline void copy_async(void* shared, const void* global, int source_b
   copy_async<bytes>(shared_address(shared), global, source_bytes);
 }
 
+/// Copies 16 bytes where they are `there`, and writes zeros where not: a predicate, where a number of bytes takes several instructions.
+__device__ inline void copy_async_if(bool there, SharedAddress shared, const void* global) {
+#if defined(VOSTOK_EMULATOR)
+  copy_async<16>(shared, global, there ? 16 : 0);
+#else
+  asm volatile("{ .reg .pred absent; setp.eq.u32 absent, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, absent; }" ::"r"(shared.at), "l"(global),
+               "r"(static_cast<unsigned>(there))
+               : "memory");
+#endif
+}
+
 /// Makes one group of this thread's copies since the last commit; it may be empty.
 __device__ inline void commit_async() {
 #if defined(VOSTOK_EMULATOR)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parts/loads.h"
+#include "parts/shared_address.h"
 
 namespace vostok {
 
@@ -16,6 +17,19 @@ __device__ inline void make_opaque(unsigned& bits) {
 __device__ inline void make_opaque(unsigned short& bits) {
 #if !defined(VOSTOK_EMULATOR)
   asm volatile("" : "+h"(bits));
+#endif
+}
+
+/// An address that stays in a register: the compiler would make it anew wherever it is used, from special registers and constants.
+__device__ inline void make_opaque(const unsigned char*& address) {
+#if !defined(VOSTOK_EMULATOR)
+  asm volatile("" : "+l"(address));
+#endif
+}
+
+__device__ inline void make_opaque(SharedAddress& address) {
+#if !defined(VOSTOK_EMULATOR)
+  asm volatile("" : "+r"(address.at));
 #endif
 }
 

@@ -38,17 +38,17 @@ class SparseTensorWarp {
         fragments_(threadIdx.x / 32 % config.column_warps, lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit.
-  __device__ void add(const PackedStrips& packed, unsigned block, const unsigned char* stage, const unsigned* starts, const unsigned char* dense) {
+  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress dense) {
     if (all_fit || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = shared_address(stage) + starts[strip_in_tile_ + q] * packed_unit_bytes;
-      product_.add(from, shared_address(dense), fragments_, lane_);
+      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes;
+      product_.add(from, dense, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
 #pragma unroll
       for (int q = 0; q < strips; ++q) from[q] = strip_in_memory<F>(packed, block, strip_ + q);
-      product_.add(from, shared_address(dense), fragments_, lane_);
+      product_.add(from, dense, fragments_, lane_);
     }
   }
 
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   if constexpr (config.k_split > 1) allow_next_launch();
 
   const PackedStrips packed = F::traits.batched ? packed_set(args.strips, tile.product) : args.strips;
-  UnpackShared<F>& shared = dynamic_shared<UnpackShared<F>>();
+  const UnpackShared<F> shared(0);
   UnpackStages<F, CallerDense<F>> stages(args, tile, packed, shared);
   SparseTensorWarp<F> warp(tile);
   const unsigned count = tile.block_count(args);

@@ -1,8 +1,9 @@
 // SpMM on tensor cores (mma.sync): A is unpacked from packed strips into fragments in registers, B comes through shared memory.
 //
 // A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns columns. k is
-// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. f32 is two 16-bit
-// terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
+// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. Or k_warps warps have the
+// same warp_strips strips and take the k blocks in turn, each with stages of its own: narrow products, whose time is that of reading A,
+// wait at no barrier then and need no slices of k. f32 is two 16-bit terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
@@ -19,6 +20,8 @@
 #include "spmm/unpack_stages.h"
 #include "spmm/unpack_strips.h"
 #include "spmm/unpack_sum.h"
+#include "spmm/unpack_team.h"
+#include "spmm/unpack_team_sums.h"
 #include "spmm/unpack_tile.h"
 
 namespace vostok {
@@ -29,28 +32,29 @@ class UnpackWarp {
   static constexpr auto config = F::config;
   static constexpr int strips = config.warp_strips;
   using Product = WarpProduct<F>;
+  using Team = UnpackTeam<F>;
 
  public:
   __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed)
       : lane_(threadIdx.x % 32),
-        column_(threadIdx.x / 32 % config.column_warps * config.warp_columns),
-        strip_in_tile_(threadIdx.x / 32 / config.column_warps * strips),
+        column_(Team::thread() / 32 % config.column_warps * config.warp_columns),
+        strip_in_tile_(Team::thread() / 32 / config.column_warps * strips),
         strip_(tile.first_strip() + strip_in_tile_),
-        fragments_(threadIdx.x / 32 % config.column_warps, lane_),
+        fragments_(Team::thread() / 32 % config.column_warps, lane_),
         product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows, lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
-  __device__ void add(const PackedStrips& packed, unsigned block, const unsigned char* stage, const unsigned* starts, const unsigned char* terms) {
+  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress terms) {
     if (config.strip_pairs == packed_most_pairs || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = shared_address(stage) + starts[strip_in_tile_ + q] * packed_unit_bytes;
-      product_.add(from, shared_address(terms), fragments_, lane_);
+      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes;
+      product_.add(from, terms, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
 #pragma unroll
       for (int q = 0; q < strips; ++q) from[q] = strip_in_memory<F>(packed, block, strip_ + q);
-      product_.add(from, shared_address(terms), fragments_, lane_);
+      product_.add(from, terms, fragments_, lane_);
     }
   }
 
@@ -81,15 +85,16 @@ class UnpackWarp {
   Product product_;
 };
 
-/// The loop over the k blocks of a slice.
+/// The loop over a team's k blocks.
 template <class F>
 __device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed) {
+  using Team = UnpackTeam<F>;
   constexpr auto config = F::config;
   constexpr bool splits = splits_dense(config);
-  UnpackShared<F>& shared = dynamic_shared<UnpackShared<F>>();
+  const UnpackShared<F> shared(Team::number());
   UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
-  const unsigned count = tile.block_count(args);
-  const unsigned first_block = tile.first_block(args);
+  const unsigned count = Team::block_count(tile, args);
+  const unsigned first_block = Team::first_block(tile, args);
 #pragma unroll 1
   for (int i = 0; i + 1 < config.stages; ++i) stages.issue();
 
@@ -97,24 +102,24 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs&
   StageIndex<config.stages> split_stage;
   if constexpr (splits) {
     wait_async<config.stages - 2>();
-    __syncthreads();
-    if (count > 0) DenseSplit<F>::split(shared.dense(0), shared.split(0), shared.column_scales(0));
+    Team::wait();
+    if (count > 0) DenseSplit<F>::split(shared.unsplit(0), shared.split_terms(0), shared.column_scales(0));
     split_stage.step();
   }
   [[maybe_unused]] unsigned until_promotion = config.promotion_blocks;
 #pragma unroll 1
   for (unsigned i = 0; i < count; ++i) {
-    // A block that splits B is one k block ahead in that: two stages must have landed.
+    // A team that splits B is one k block ahead in that: two stages must have landed.
     wait_async<config.stages - (splits ? 3 : 2)>();
-    __syncthreads();
+    Team::wait();
     stages.issue();
     if constexpr (splits) {
       const unsigned next = (i + 1) % split_buffers;
-      if (i + 1 < count) DenseSplit<F>::split(shared.dense(split_stage.at), shared.split(next), shared.column_scales(next));
+      if (i + 1 < count) DenseSplit<F>::split(shared.unsplit(split_stage.at), shared.split_terms(next), shared.column_scales(next));
       split_stage.step();
     }
-    const unsigned char* const terms = splits ? shared.split(i % split_buffers) : shared.dense(stage.at);
-    warp.add(packed, first_block + i, shared.strips(stage.at), shared.starts(stage.at), terms);
+    const SharedAddress terms = splits ? shared.split(i % split_buffers) : shared.dense(stage.at);
+    warp.add(packed, first_block + i * Team::count, shared.strips(stage.at), shared.starts(stage.at), terms);
     if constexpr (config.promotion_blocks > 0)
       if (--until_promotion == 0 || i + 1 == count) {
         warp.promote(shared.column_scales(splits ? i % split_buffers : stage.at));
@@ -138,13 +143,13 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   multiply_blocks<F>(warp, args, tile, packed);
 
   if constexpr (config.k_split > 1) {
-    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+    visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       const long long column_octet = tile.first_column() / 8 + octet;
       *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
     });
   } else {
     const FragmentOutput<F> output(args, tile.product);
-    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+    visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       output.store(static_cast<long long>(strip) * packed_strip_rows, tile.first_column() + 8 * octet, warp.lane(), sums);
     });
   }

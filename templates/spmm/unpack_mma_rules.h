@@ -13,7 +13,9 @@ struct UnpackMmaRules {
   static constexpr bool power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
   static_assert((terms(c) == 2) == (t.element == Dtype::f32), "f32 is split into two terms, 16-bit elements are one");
   static_assert(t.element == Dtype::f32 || packed_is_f16(c.mode) == (t.element == Dtype::f16), "a 16-bit element is its mode's own");
-  static_assert(power_of_two(c.row_warps) && power_of_two(c.column_warps) && threads(c) <= 1024, "a block has a power of two of 1 to 32 warps");
+  static_assert(power_of_two(c.row_warps) && power_of_two(c.column_warps) && power_of_two(c.k_warps) && threads(c) <= 1024,
+                "a block has a power of two of 1 to 32 warps");
+  static_assert(c.k_warps == 1 || (c.row_warps == 1 && c.column_warps == 1), "warps that take k blocks in turn have the same strips and columns");
   static_assert(power_of_two(c.warp_strips) && tile_strips(c) <= packed_row_strip_multiple, "a tile has 1, 2, 4, 8 or 16 strips");
   static_assert(power_of_two(c.warp_columns) && c.warp_columns >= 8 && c.warp_columns <= 128, "warp_columns is a power of two from 8 to 128");
   static_assert(tile_columns(c) <= 256, "a tile has at most 256 columns");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "abi/unpack_mma.h"
+#include "parts/opaque.h"
 #include "parts/shared.h"
 #include "parts/shared_address.h"
 
@@ -62,7 +63,7 @@ struct Either<A, B, true> {
 template <class F>
 using TermLines = typename detail::Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>::Type;
 
-/// Parts of shared memory by their offsets. Tiles of B come first: they start at multiples of 128 bytes.
+/// The parts of a team's shared memory. Tiles of B come first: they start at multiples of 128 bytes.
 template <class F>
 class UnpackShared {
   static constexpr auto config = F::config;
@@ -76,20 +77,35 @@ class UnpackShared {
   static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
   static constexpr int end = starts_begin + config.stages * start_bytes;
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
-  static_assert(end <= shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
+  static constexpr int bytes = shared_bytes(F::traits, F::config) / teams(F::config);
+  static_assert(end <= bytes, "shared_bytes differs from the layout");
 
  public:
-  __device__ unsigned char* dense(unsigned stage) { return bytes_ + stage * dense_bytes; }
-  __device__ unsigned char* strips(unsigned stage) { return bytes_ + strips_begin + stage * strip_bytes; }
-  /// Where the strips of a stage start, in units of 16 bytes, and where the last one ends.
-  __device__ unsigned* starts(unsigned stage) { return reinterpret_cast<unsigned*>(bytes_ + starts_begin + stage * start_bytes); }
-  /// The terms of a split B.
-  __device__ unsigned char* split(unsigned buffer) { return bytes_ + split_begin + buffer * dense_bytes; }
+  /// As a kernel has it: a part for each team.
+  struct Block {
+    alignas(128) unsigned char team[teams(config)][bytes];
+  };
+
+  __device__ explicit UnpackShared(unsigned team) : bytes_(dynamic_shared<Block>().team[team]), address_(shared_address(bytes_)) {
+    make_opaque(address_);
+  }
+
+  __device__ SharedAddress dense(unsigned stage) const { return address_ + stage * dense_bytes; }
+  __device__ SharedAddress strips(unsigned stage) const { return address_ + (strips_begin + stage * strip_bytes); }
+  /// Where the strips of a stage start, in units of 16 bytes, and where the last one ends: words.
+  __device__ SharedAddress starts(unsigned stage) const { return address_ + (starts_begin + stage * start_bytes); }
+  /// The terms of a split B, and what they are split from.
+  __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * dense_bytes); }
+  __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * dense_bytes; }
+  __device__ const unsigned char* unsplit(unsigned stage) const { return bytes_ + stage * dense_bytes; }
   /// 1 / scale of each column, of a stage or of a split buffer.
-  __device__ float* column_scales(unsigned index) { return reinterpret_cast<float*>(bytes_ + scales_begin + index * column_scale_bytes(config)); }
+  __device__ float* column_scales(unsigned index) const {
+    return reinterpret_cast<float*>(bytes_ + scales_begin + index * column_scale_bytes(config));
+  }
 
  private:
-  alignas(128) unsigned char bytes_[shared_bytes(F::traits, F::config)];
+  unsigned char* bytes_;
+  SharedAddress address_;  ///< of the same
 };
 
 }  // namespace vostok

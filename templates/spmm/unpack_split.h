@@ -9,6 +9,7 @@
 #include "parts/vector.h"
 #include "parts/warp.h"
 #include "spmm/unpack_shared.h"
+#include "spmm/unpack_team.h"
 
 namespace vostok {
 
@@ -28,10 +29,11 @@ class DenseSplit {
 
  public:
   static __device__ void split(const unsigned char* stage, unsigned char* terms, float* column_scales) {
+    using Team = UnpackTeam<F>;
     const unsigned lane = threadIdx.x % 32;
     const unsigned octet = lane / 4;  // of k
 #pragma unroll 1
-    for (unsigned column = threadIdx.x / 32 * 4 + lane % 4; column < tile_columns(config); column += threads(config) / 8) {
+    for (unsigned column = Team::thread() / 32 * 4 + lane % 4; column < tile_columns(config); column += Team::size / 8) {
       float values[count];
       load(values, stage, octet, column);
       if constexpr (packed_scales_rows(mode)) {

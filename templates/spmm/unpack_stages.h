@@ -4,41 +4,39 @@
 #include "parts/async_copy.h"
 #include "spmm/unpack_shared.h"
 #include "spmm/unpack_strips.h"
+#include "spmm/unpack_team.h"
 #include "spmm/unpack_tile.h"
 
 namespace vostok {
 
-/// Counts the k blocks of a slice round the stages.
+/// Counts k blocks round the stages.
 template <int stages>
 struct StageIndex {
   unsigned at = 0;
   __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
 };
 
-/// Brings k blocks into shared memory, one after the other: strips, and B by `Dense`.
+/// Brings a team's k blocks into shared memory, one after the other: strips, and B by `Dense`.
 template <class F, class Dense>
 class UnpackStages {
  public:
   template <class Args>
-  __device__ UnpackStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, UnpackShared<F>& shared)
-      : shared_(shared), strips_(args, tile, packed), dense_(args, tile), left_(tile.block_count(args)) {
-    strips_.look_ahead(left_ > 0);
-  }
+  __device__ UnpackStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
+      : shared_(shared), strips_(args, tile, packed), dense_(args, tile), left_(UnpackTeam<F>::block_count(tile, args)) {}
 
   /// The next k block, where there is one; a group of copies in any case.
   __device__ void issue() {
     if (left_ > 0) {
       --left_;
-      strips_.issue(shared_.strips(stage_.at), shared_.starts(stage_.at));
-      strips_.look_ahead(left_ > 0);
       dense_.issue(shared_.dense(stage_.at), shared_.column_scales(stage_.at));
+      strips_.issue(shared_.strips(stage_.at), shared_.starts(stage_.at));
     }
     commit_async();
     stage_.step();
   }
 
  private:
-  UnpackShared<F>& shared_;
+  const UnpackShared<F>& shared_;
   StripStages<F> strips_;
   Dense dense_;
   StageIndex<F::config.stages> stage_;

@@ -23,6 +23,7 @@ const FieldValues& field_values() {
       {"mode", {"f16x1", "bf16x1", "f16x3", "bf16x3"}},
       {"row_warps", {"1", "2", "4", "8"}},
       {"column_warps", {"1", "2", "4"}},
+      {"k_warps", {"1", "2", "4", "8"}},
       {"warp_strips", {"1", "2", "4"}},
       {"warp_columns", {"8", "16", "32", "64", "128"}},
       {"stages", {"2", "3", "4", "5", "8"}},
@@ -131,12 +132,38 @@ TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from glob
       }
 }
 
+TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with none left, and with strips that do not fit") {
+  sparse::Random random(seed + 2);
+  MESSAGE("seed " << seed + 2);
+  std::size_t turn = 0;
+  for (const Dtype element : {Dtype::f16, Dtype::f32})
+    for (const std::int64_t cols : {130, 700})
+      for (const int pairs : {16, 512}) {
+        const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
+        const UnpackCase c(uneven_mask(70, cols, seed), persistent(1 + random.below(40), element, layout), seed);
+        const bool wide = element == Dtype::f32;
+        UnpackMmaConfig config{.mode = wide ? PackedMode::f16x3 : PackedMode::f16x1,
+                               .row_warps = 1,
+                               .k_warps = cols > 512 ? 4 : 2,
+                               .warp_strips = 1 << random.below(2),
+                               .warp_columns = 16,
+                               .stages = 3,
+                               .strip_pairs = pairs,
+                               .k_split = cols > 512 ? 2 : 1,  // slices of 6 and 5 blocks for 4 warps
+                               .prepare_dense = wide && random.below(2) == 0};
+        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, codegen::to_map(config));
+      }
+}
+
 TEST_CASE("unpack_mma: the same config gives the same bits in every thread order, slices of k included") {
   for (const Dtype element : {Dtype::f16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(70, 700, seed), persistent(36, element), seed);
     FieldMap config = subject().default_config(subject().devices.front(), c);
     config["k_split"] = "3";
     check_every_order(subject(), c, config);
+    const UnpackMmaConfig in_turn{
+        .mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3, .row_warps = 1, .k_warps = 4, .warp_strips = 1, .warp_columns = 16};
+    check_every_order(subject(), c, codegen::to_map(in_turn));
   }
 }
 

@@ -50,7 +50,7 @@ int filling_split(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
   constexpr std::int64_t least_slice_blocks = 8;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
   int split = 1;
-  while (split < 32 && tiles(query, config) * split * 2 <= room && sparse_tensor::k_blocks(query) >= 2 * split * least_slice_blocks) split *= 2;
+  while (split < 32 && tiles(query, config) * split * 2 <= room && sparse_tensor::k_blocks(query) >= 2 * least_slice_blocks * split) split *= 2;
   return split;
 }
 

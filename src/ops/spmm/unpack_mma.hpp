@@ -35,8 +35,8 @@ std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConf
 /// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// Pairs per strip that a mask of the query's density has, with room for the spread over tiles; a multiple of 16.
-int usual_strip_pairs(const SpmmQuery& query);
+/// Pairs per strip that a mask of the query's density has, with room for the spread over sums of so many strips; a multiple of 16.
+int usual_strip_pairs(const SpmmQuery& query, int strips = 1);
 
 /// A tile for n, as many stages as share a multiprocessor, and slices of k where tiles are too few (unpack_mma_space.cpp).
 UnpackMmaConfig default_config(const SpmmQuery& query);

@@ -41,7 +41,7 @@ Sizes sizes_of(const SpmmQuery& query, const UnpackMmaConfig& c) {
           .output_bytes = static_cast<double>(size_of(query.problem.output.value_or(query.problem.element)))};
 }
 
-/// Cycles that one k block of one tile takes of a multiprocessor.
+/// Cycles that one k block of each team of a tile takes of a multiprocessor.
 double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double warps = threads(c) / 32.0;
   const double octets = c.warp_columns / 8.0;
@@ -50,9 +50,11 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double loads = 4 * std::max(1.0, octets / 2) * terms(c);
   const double unpacking = c.warp_strips * (16 * (3.38 + terms(c)) + 8.0);
   const double promotion = c.promotion_blocks > 0 ? c.warp_strips * octets * 4 * terms(c) / c.promotion_blocks : 0;
-  const double copies = (tile_strips(c) * size.strip_bytes + dense_stage_bytes(c)) / 16 / threads(c) * 5;
-  const double splitting = splits_dense(c) ? packed_strip_columns * tile_columns(c) / static_cast<double>(threads(c)) * 10 : 0;
-  constexpr double loop = 95.4;
+  const double team_threads = threads(c) / static_cast<double>(teams(c));
+  const double stage_bytes = tile_strips(c) * size.strip_bytes + dense_stage_bytes(c);
+  const double copies = stage_bytes / 16 / team_threads * (teams(c) == 1 ? 5 : 2.5);
+  const double splitting = splits_dense(c) ? packed_strip_columns * tile_columns(c) / team_threads * 10 : 0;
+  const double loop = teams(c) == 1 ? 95.4 : 22;
   const double issue = warps * (multiplications + loads + unpacking + promotion + copies + splitting + loop) / 4;
 
   constexpr double cycles_per_multiplication = 14.4;
@@ -60,13 +62,19 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
 
   const double active_lanes = 32 * size.pair_share * terms(c);
   const double pair_wavefronts = 1 + active_lanes / 12;
-  const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + (tile_strips(c) * size.strip_bytes + dense_stage_bytes(c)) / 128;
-  const double longest = std::max({issue, tensor, shared});
-  return longest + 0.25 * (issue + tensor + shared - longest);
+  const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + teams(c) * stage_bytes / 128;
+  constexpr double intake_bytes = 39;  // of a cycle
+  const double intake = teams(c) == 1 ? 0 : teams(c) * stage_bytes / intake_bytes;
+  const double longest = std::max({issue, tensor, shared, intake});
+  return longest + 0.25 * (issue + tensor + shared + intake - longest);
 }
 
 /// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
-double latency_cycles(const UnpackMmaConfig& c) { return 237.0 / (c.stages - 1) + 401 + (splits_dense(c) ? 150 : 0); }
+double latency_cycles(const UnpackMmaConfig& c) {
+  // A warp on its own waits for nobody, but does everything one after the other.
+  const double own = teams(c) == 1 ? 401 : 800 + 223.0 * c.warp_strips;
+  return 237.0 / (c.stages - 1) + own + (splits_dense(c) ? 150 : 0);
+}
 
 double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
   const double row_tiles = std::ceil(size.m / tile_rows(c));
@@ -75,7 +83,7 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   const double packed = size.strips * size.strip_bytes;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
-  constexpr double streaming = 1.3;  // measured: strips come at three quarters of what memory hands out
+  const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of what memory hands out
   const double from_memory = streaming * (packed * sets + dense + output) / machine.memory_bytes_per_us;
   const double from_l2 = (packed * column_tiles * size.batch + dense * row_tiles) / l2_bytes_per_us(machine);
   constexpr double cached_bytes = 4e7;
@@ -103,13 +111,14 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const double blocks = std::ceil(size.m / tile_rows(config)) * std::ceil(size.n / tile_columns(config)) * config.k_split * size.batch;
   const double resident = machine.multiprocessors * config.min_blocks;
   const double waves = std::max(1.0, std::ceil(blocks / resident));
-  const double steps = static_cast<double>(slice_blocks(query, config));
+  const double steps = std::ceil(static_cast<double>(slice_blocks(query, config)) / teams(config));
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
   const double work = waves * steps * std::max(together * block_cycles(size, config), latency_cycles(config));
   constexpr double start_us = 0.899;  // the first copies, and the last stores
+  const double exchange_us = teams(config) == 1 ? 0 : 3.4;
   // Of f32, problems take longer than the steps add up to: three products wait for one another's sums.
-  const double beside_counts = terms(config) == 2 ? 1.61 : 1.23;
-  return launch_us + start_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
+  const double beside_counts = terms(config) == 2 ? 1.61 : teams(config) == 1 ? 1.23 : 1;
+  return launch_us + start_us + exchange_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
          other_launches_us(query, size, config, machine);
 }
 

@@ -63,8 +63,11 @@ constexpr std::int64_t most_accurate_blocks = 64;
 constexpr std::array rules = {
     Rule{"a block has a power of two of 1 to 32 warps",
          [](const Case& c) {
-           return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) || threads(c.config) > 1024;
+           return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) ||
+                  !is_power_of_two(c.config.k_warps, 1, 32) || threads(c.config) > 1024;
          }},
+    Rule{"k_warps of several have the same strips and columns: row_warps and column_warps are 1",
+         [](const Case& c) { return c.config.k_warps > 1 && c.config.row_warps * c.config.column_warps > 1; }},
     Rule{"a tile has 1, 2, 4, 8 or 16 strips",
          [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple; }},
     Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
@@ -86,13 +89,16 @@ constexpr std::array rules = {
            return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
                   c.config.min_blocks < 1 || c.config.min_blocks > 32;
          }},
-    Rule{"a line of B has more chunks than a block has threads", [](const Case& c) { return line_chunks(c) > threads(c.config); }},
+    Rule{"a line of B has more chunks than the threads that copy it",
+         [](const Case& c) { return line_chunks(c) > threads(c.config) / teams(c.config); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) { return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= k_blocks(c.query); }},
-    Rule{"sums of more than 4096 k in one slice would round past what math = accurate allows",
+    Rule{"a slice of k has fewer blocks of 64 than there are k_warps",
+         [](const Case& c) { return c.config.k_warps > 1 && slice_blocks(c.query, c.config) < c.config.k_warps; }},
+    Rule{"sums of more than 4096 k of one warp would round past what math = accurate allows",
          [](const Case& c) {
            return c.config.mode == PackedMode::f16x3 && c.query.problem.math == Math::accurate &&
-                  slice_blocks(c.query, c.config) > most_accurate_blocks;
+                  ceil_div(slice_blocks(c.query, c.config), c.config.k_warps) > most_accurate_blocks;
          }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
@@ -103,6 +109,8 @@ constexpr std::array rules = {
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device); }},
+    Rule{"the sums of k_warps do not fit in the place of the stages",
+         [](const Case& c) { return team_sums_bytes(c.config) > shared_bytes(c.traits, c.config); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config); }},

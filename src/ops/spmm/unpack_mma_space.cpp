@@ -1,5 +1,6 @@
-// The space of unpack_mma as tables. Narrow n is bound by unpacking, which one warp does once for all its columns: there, warps
-// lie along the rows. Wide n is bound by the multiplications: warps lie along both, and unpack the same strips several times.
+// The space of unpack_mma as tables. Narrow n is bound by reading and unpacking A, which one warp does once for all its columns: there, warps
+// lie along the rows, or take the k blocks in turn. Wide n is bound by the multiplications: warps lie along both, and unpack the same
+// strips several times.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,16 +21,20 @@ struct Shape {
   int column_warps;
   int warp_strips;
   int warp_columns;
+  int k_warps = 1;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 /// For n of at most 32: warp_columns is n rounded up.
-constexpr std::array narrow_shapes = {Shape{8, 1, 2, 0}, Shape{4, 1, 2, 0}, Shape{8, 1, 1, 0},
-                                      Shape{4, 1, 4, 0}, Shape{4, 1, 1, 0}, Shape{2, 1, 1, 0}};
+constexpr std::array narrow_shapes = {Shape{8, 1, 2, 0},     Shape{4, 1, 2, 0},    Shape{8, 1, 1, 0},    Shape{4, 1, 4, 0},
+                                      Shape{4, 1, 1, 0},     Shape{2, 1, 1, 0},    Shape{1, 1, 4, 0, 8}, Shape{1, 1, 4, 0, 16},
+                                      Shape{1, 1, 2, 0, 16}, Shape{1, 1, 2, 0, 8}, Shape{1, 1, 1, 0, 8}, Shape{1, 1, 1, 0, 16},
+                                      Shape{1, 1, 2, 0, 4},  Shape{1, 1, 1, 0, 4}, Shape{1, 1, 8, 0, 8}, Shape{1, 1, 8, 0, 16}};
 
-constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64}, Shape{4, 2, 2, 64}, Shape{4, 2, 2, 32}, Shape{4, 1, 1, 64},
-                                    Shape{2, 2, 2, 32}, Shape{4, 1, 1, 32}, Shape{2, 1, 1, 32}, Shape{2, 4, 4, 32}};
+constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64},    Shape{4, 2, 2, 64},    Shape{4, 2, 2, 32},
+                                    Shape{4, 1, 1, 64}, Shape{2, 2, 2, 32},    Shape{4, 1, 1, 32},    Shape{2, 1, 1, 32},
+                                    Shape{2, 4, 4, 32}, Shape{1, 1, 2, 64, 8}, Shape{1, 1, 1, 64, 8}, Shape{1, 1, 4, 64, 4}};
 
 constexpr std::array stage_counts = {4, 3, 6, 2};
 
@@ -101,6 +106,16 @@ UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
   config.column_warps = shape.column_warps;
   config.warp_strips = shape.warp_strips;
   config.warp_columns = shape.warp_columns;
+  config.k_warps = shape.k_warps;
+  return config;
+}
+
+/// Warps on their own sum a part of k only, as slices do: those of 16-bit elements stay in the tensor cores. Their stages hold all strips of a
+/// warp, whose pairs vary less than one strip's.
+UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
+  if (teams(config) == 1) return config;
+  config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
+  if (terms(config) == 1) config.promotion_blocks = 0;
   return config;
 }
 
@@ -122,9 +137,9 @@ int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t most_accurate_blocks = 64;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
   std::int64_t split = 1;
-  while (split < 64 && tiles(query, config) * split * 2 <= room && k_blocks(query) >= 2 * split * least_slice_blocks) split *= 2;
+  while (split < 64 && tiles(query, config) * split * 2 <= room && k_blocks(query) >= 2 * split * least_slice_blocks * config.k_warps) split *= 2;
   if (config.mode == PackedMode::f16x3 && query.problem.math == Math::accurate)
-    split = std::max(split, ceil_div(k_blocks(query), most_accurate_blocks));
+    split = std::max(split, ceil_div(k_blocks(query), most_accurate_blocks * config.k_warps));
   return static_cast<int>(split);
 }
 
@@ -137,7 +152,7 @@ UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int s
 }
 
 UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shape& shape, int stages, int split_step) {
-  return with_split(query, with_stages(query, with_shape(common(query, terms), shape), stages), split_step);
+  return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages), split_step);
 }
 
 void add_new(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
@@ -178,14 +193,14 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 
 }  // namespace
 
-int usual_strip_pairs(const SpmmQuery& query) {
+int usual_strip_pairs(const SpmmQuery& query, int strips) {
   const TopologyStatistics& s = query.statistics;
   const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double share = 1 - (1 - density) * (1 - density);
   const double pairs = packed_most_pairs * share;
-  // A tile has a few strips or more: rows vary together with their strip, pairs on their own.
-  const double room = pairs * (1 + 0.5 * s.row_variation) + 3 * std::sqrt(pairs) + 8;
+  // Rows vary together with their strip, pairs on their own.
+  const double room = pairs * (1 + 0.5 * s.row_variation) + (3 * std::sqrt(pairs) + 8) / std::sqrt(strips);
   constexpr double step = 16;
   return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
 }

@@ -137,6 +137,8 @@ TEST_CASE("unpack_mma's rules name what they forbid") {
   const ops::SpmmQuery query = query_of({.n = 128}, layer);
   CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 3; }), "power of two"));
   CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.warp_strips = 16; }), "strips"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.k_warps = 2; }), "k_warps"));
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 1, c.column_warps = 1, c.k_warps = 16, c.k_split = 4; }), "k_warps"));
   CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.warp_columns = 48; }), "warp_columns"));
   CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::bf16x3; }), "mode"));
   CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::f16x1; }), "mode"));
