@@ -116,9 +116,10 @@ class Ablation {
     plan::RaceSubject subject(*session_, task, plan::largest_workspace(query, {variations.front().candidate}));
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
-    if (!timings.front().timing)
+    const auto& whole = timings.front().timing;
+    if (!whole)
       fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped, timings.front().failure);
-    note(problem, plan, variations, timings);
+    note(problem, plan, whole->median_us, variations, timings);
   }
 
   /// The whole first.
@@ -175,8 +176,8 @@ class Ablation {
     return timings;
   }
 
-  void note(const Problem& problem, const SpmmPlan& plan, const std::vector<Variation>& variations, const std::vector<Timed>& timings) {
-    const double whole_us = timings.front().timing.value().median_us;
+  void note(const Problem& problem, const SpmmPlan& plan, double whole_us, const std::vector<Variation>& variations,
+            const std::vector<Timed>& timings) {
     Json row = {{"file", problem.file},
                 {"n", problem.n},
                 {"config", plan.config()},

@@ -26,7 +26,7 @@ struct DepthwiseArguments {
   void* workspace = nullptr;
 };
 
-/// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and ReLU fused.
+/// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and activation fused.
 struct DepthwiseConvolution {
   using Arguments = DepthwiseArguments;
   static constexpr bool masked = false;  ///< planned without a topology

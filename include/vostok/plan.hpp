@@ -15,8 +15,8 @@ namespace vostok {
 
 /// How hard `plan` may work.
 enum class Effort {
-  heuristic,  ///< the family's default; caches of tuned choices are not asked
-  cached,     ///< a tuned choice if one is stored, else the heuristic. Never measures
+  heuristic,  ///< the default config that the cost models predict to be fastest; caches of tuned choices are not asked
+  cached,     ///< a tuned choice if one is stored, of this problem or a near one, else the heuristic. Never measures
   quick,      ///< race a short list
   full        ///< race everything the rules admit, within the budget
 };

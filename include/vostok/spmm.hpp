@@ -59,7 +59,7 @@ struct Spmm {
   std::int64_t output_stride = 0;              ///< elements between two C of a batch; 0: packed
   int alignment_bytes = 16;                    ///< of every pointer at `execute`: element size to 16, a power of two
   Math math = Math::accurate;
-  bool deterministic = true;  ///< same plan, inputs and device: the same bits
+  bool deterministic = true;  ///< same plan, inputs and device: the same bits. False would allow more; every family keeps to it all the same
   NonFinite nonfinite = NonFinite::dense;
   ValueLifetime value_lifetime = ValueLifetime::per_call;  ///< persistent: values are packed once (Plan::pack) and passed as `.packed`
   Epilogue epilogue = {};

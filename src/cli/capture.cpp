@@ -33,6 +33,7 @@ struct CaptureOptions {
   ::setenv("VOSTOK_CAPTURE", std::filesystem::absolute(options.out).c_str(), 1);
   std::vector<std::string> words = options.command;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execvp(pointers.front(), pointers.data());

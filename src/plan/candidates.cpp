@@ -17,6 +17,7 @@ using Ranked = std::pair<double, tune::Candidate>;
 std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.first < b.first; });
   std::vector<tune::Candidate> candidates;
+  candidates.reserve(ranked.size());
   for (auto& [predicted_us, candidate] : ranked) candidates.push_back(std::move(candidate));
   return candidates;
 }

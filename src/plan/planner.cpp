@@ -1,6 +1,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -63,6 +64,7 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Ta
   if (!tasks.empty()) share.budget_seconds /= static_cast<double>(tasks.size());
   if (tasks.size() > 1 && tasks.front().packing) return decide_alike(tasks, share);
   std::vector<std::shared_ptr<const Decision>> decisions;
+  decisions.reserve(tasks.size());
   for (const Task& task : tasks) decisions.push_back(decide(task, share));
   return decisions;
 }
@@ -70,6 +72,7 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Ta
 std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptions& options) const {
   std::vector<std::shared_ptr<const Decision>> decisions = decide_each(tasks, options);
   std::vector<Choice> choices;
+  choices.reserve(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) choices.push_back(make_choice(tasks[i].query, std::move(decisions[i]), tasks[i].topology));
   return choices;
 }
@@ -82,8 +85,8 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
     decisions.push_back(decide(task, options));
     own.push_back(decisions.back()->family->packed_format(*task.query, decisions.back()->config));
   }
-  for (auto format = own.rbegin(); format != own.rend(); ++format)
-    if (std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
+  for (const std::string& format : std::views::reverse(own))
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
   formats.emplace_back();  // CSR
   const auto serves_all = [&](const std::string& format) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -94,9 +97,10 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
   };
   const auto shared = std::find_if(formats.begin(), formats.end() - 1, serves_all);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (own[i] == *shared) continue;
-    tasks[i].query = tasks[i].packing->restricted(*shared);
-    decisions[i] = decide(tasks[i], options);
+    Task& task = tasks[i];
+    if (!task.packing || own[i] == *shared) continue;
+    task.query = task.packing->restricted(*shared);
+    decisions[i] = decide(task, options);
   }
   return decisions;
 }

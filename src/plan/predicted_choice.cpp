@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/field_map.hpp"
+#include "base/text.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/sddmm/problem.hpp"
@@ -26,10 +27,10 @@ TopologyStatistics statistics_of(const Features& features) {
 }
 
 template <class QueryType>
-std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, FieldMap fields, const device::Device& device) {
+std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, const FieldMap& fields, const device::Device& device) {
   const auto query = std::make_shared<QueryType>();
   try {
-    for (const auto& [field, value] : fields) ops::set_field(query->problem, field + "=" + value);
+    for (const auto& [field, value] : fields) ops::set_field(query->problem, fmt::format("{}={}", field, value));
   } catch (const Error&) {
     return nullptr;  // of another version
   }
@@ -48,7 +49,7 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
   return query;
 }
 
-using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, FieldMap, const device::Device&);
+using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, const FieldMap&, const device::Device&);
 
 Read reader_of(std::string_view operation) {
   if (operation == "spmm") return &read<ops::SpmmQuery>;

@@ -56,7 +56,7 @@ std::function<void(Stream)> RaceSubject::enqueue_on(Lane& lane, const ops::Famil
   if (lane.topology) pointers = lane.topology.state()->pointers(family.needs(query, config));
   auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, config, pointers));
   for (std::size_t i = 0; i < kernels.size(); ++i) (*launches)[i].set_kernel(kernels[i]->kernel);
-  const PackedValues packed = task_.packing ? packed_values(lane, family.packed_format(query, config)) : PackedValues();
+  const PackedValues packed = task_.packing ? packed_values(*task_.packing, lane, family.packed_format(query, config)) : PackedValues();
   const auto words = (case_->argument_bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
   const tune::OperandCopy* const moved = lane.operands ? &*lane.operands : nullptr;
   return [this, launches, packed, moved, call = std::vector<std::max_align_t>(words)](Stream stream) mutable {
@@ -80,16 +80,17 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   }
   if (!compiled.screened.empty()) return compiled;
   std::vector<std::function<void(Stream)>> calls;
+  calls.reserve(lanes_.size());
   for (Lane& lane : lanes_) calls.push_back(enqueue_on(lane, family, candidate.config, kernels));
   compiled.enqueue = calls.front();
   if (flush_) compiled.timed = tune::in_turn(std::move(calls));
   return compiled;
 }
 
-PackedValues RaceSubject::packed_values(Lane& lane, const std::string& format) {
+PackedValues RaceSubject::packed_values(const TaskPacking& packing, Lane& lane, const std::string& format) {
   const std::lock_guard lock(mutex_);
   PackedValues& packed = lane.packed[format];
-  if (!packed) packed = task_.packing->pack(lane.topology, format, case_->values());
+  if (!packed) packed = packing.pack(lane.topology, format, case_->values());
   return packed;
 }
 
@@ -104,7 +105,7 @@ std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKer
 }
 
 std::optional<std::string> RaceSubject::verify(const tune::Compiled& compiled) {
-  device::Device& device = session_.device();
+  const device::Device& device = session_.device();
   const Stream stream = device.own_stream();
   // What a candidate reads of its workspace it must have written.
   if (workspace_) device.fill(stream, workspace_.data(), poison_byte, workspace_.bytes());

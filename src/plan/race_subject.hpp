@@ -33,7 +33,7 @@ class RaceSubject : public tune::Subject {
   };
 
   void add_lanes();
-  PackedValues packed_values(Lane& lane, const std::string& format);
+  PackedValues packed_values(const TaskPacking& packing, Lane& lane, const std::string& format);
   std::function<void(Stream)> enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
                                          const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
   std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const;

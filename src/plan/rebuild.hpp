@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/resolved_query.hpp"
 #include "plan/operation.hpp"
@@ -16,7 +17,7 @@ Task rebuild(const Planner& planner, std::string_view operation, const TaskText&
   using Op = Operation<Problem>;
   device::Device& device = planner.session()->device();
   Problem problem{};
-  for (const auto& [field, value] : text.problem) ops::set_field(problem, field + "=" + value);
+  for (const auto& [field, value] : text.problem) ops::set_field(problem, fmt::format("{}={}", field, value));
   const TopologyStatistics statistics = topology ? topology.state()->statistics(Op::transposed(problem)) : TopologyStatistics{};
   const auto query = ops::resolved_query<typename Op::Query>(operation, std::move(problem), statistics, text.n, &device);
   query->policy = text.policy;

@@ -31,10 +31,10 @@ std::vector<StoredWinner> other_winners(std::span<const TunedProblem> tuned, con
   return rows;
 }
 
-LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, const Predicted& predicted) {
+LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, double best_us, const Predicted& predicted) {
   LeftOut left_out{.problem = problem.problem,
                    .device = problem.device,
-                   .best_us = problem.winner->median_us,
+                   .best_us = best_us,
                    .default_us = tune::fastest_default(problem.trials, &TrialRecord::is_default, &TrialRecord::median_us)};
   for (const WinnerMatch& match : best_first(other_winners(tuned, problem), problem.problem, problem.device)) {
     const auto us = time_of(problem, match.winner.family, match.winner.config);
@@ -57,11 +57,12 @@ Regret regret_of(const char* way, std::span<const LeftOut> all, std::optional<do
   Regret regret{.way = way};
   double sum_of_logs = 0;
   for (const LeftOut& left_out : all) {
-    if (!(left_out.*us)) {
+    const std::optional<double>& taken_us = left_out.*us;
+    if (!taken_us) {
       ++regret.absent;
       continue;
     }
-    const double ratio = *(left_out.*us) / left_out.best_us;
+    const double ratio = *taken_us / left_out.best_us;
     ++regret.problems;
     sum_of_logs += std::log(ratio);
     if (ratio <= regret.worst) continue;
@@ -77,7 +78,7 @@ Regret regret_of(const char* way, std::span<const LeftOut> all, std::optional<do
 std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predicted& predicted) {
   std::vector<LeftOut> all;
   for (const TunedProblem& problem : tuned)
-    if (problem.winner && problem.winner->median_us > 0) all.push_back(leave_out(tuned, problem, predicted));
+    if (problem.winner && problem.winner->median_us > 0) all.push_back(leave_out(tuned, problem, problem.winner->median_us, predicted));
   return all;
 }
 

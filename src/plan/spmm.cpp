@@ -95,7 +95,7 @@ struct Operation<Spmm> {
     }
     if (call.values != nullptr) fail_lifetime("values", "packed");
     if (packed == nullptr) fail_missing(object, "packed");
-    if (packed->topology.state() != state.topology.state() || packed->kind != *state.packed) fail_packed(state, *packed);
+    if (packed->topology.state() != state.topology.state() || packed->kind != *state.packed) fail_packed(*packed, *state.packed);
     packed->note_use(stream);
     call.values = packed->memory();  // of families that read CSR values
   }
@@ -117,11 +117,11 @@ struct Operation<Spmm> {
     fail(ErrorCode::invalid_argument, "cannot execute SpMM: .{} is given, and a plan of this value_lifetime takes .{}", given, wanted);
   }
 
-  [[noreturn]] static void fail_packed(const State& state, const PackedState& packed) {
-    if (packed.kind == *state.packed)
+  [[noreturn]] static void fail_packed(const PackedState& packed, const PackedKind& wanted) {
+    if (packed.kind == wanted)
       fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed belongs to another topology; pack the values with this plan");
     fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed has {} set(s) of {}, and the plan reads {} of {}", packed.kind.sets,
-         packed.kind.format(), state.packed->sets, state.packed->format());
+         packed.kind.format(), wanted.sets, wanted.format());
   }
 };
 

@@ -20,7 +20,7 @@ class SurveyPlanner final : public Planner {
   std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const override {
     const auto decisions = decide_each(tasks, options);
     for (std::size_t i = 0; i < tasks.size(); ++i) note(tasks[i], *decisions[i]);
-    if (!tasks.empty() && tasks.back().packing) note_packing(tasks.back(), *decisions.back());
+    if (!tasks.empty()) note_packing(tasks.back(), *decisions.back());
     return {};
   }
 
@@ -46,6 +46,7 @@ class SurveyPlanner final : public Planner {
 
   /// All choices of a plan read one format.
   void note_packing(const Task& task, const Decision& decision) const {
+    if (!task.packing) return;
     const PackingKernel kernel = task.packing->kernel(decision.family->packed_format(*task.query, decision.config));
     survey_.packing.push_back(looked_up(kernel.request, kernel.shared_bytes));
   }

@@ -52,7 +52,7 @@ void WorkerClient::give_up(const std::string& reason) {
 tune::Frame WorkerClient::open_frame() const {
   const DeviceInfo& device = session_.device().info();
   tune::Frame frame{.fields = to_fields(session_.options(), device)};
-  frame.fields["verb"] = "open";
+  frame.fields.insert_or_assign("verb", "open");
   frame.fields["protocol"] = worker_protocol;
   frame.fields["version"] = library_version;
   frame.fields["uuid"] = device.uuid;
@@ -81,7 +81,7 @@ tune::Frame WorkerClient::problem_frame() const {
   return frame;
 }
 
-bool WorkerClient::greet(tune::Frame frame, double seconds) {
+bool WorkerClient::greet(const tune::Frame& frame, double seconds) {
   tune::Frame answer;
   const State state = exchange(*process_, frame, answer, seconds);
   if (state == State::done && answer.text("status") == "ready") return true;

@@ -31,7 +31,7 @@ class WorkerClient {
 
   bool start();
   /// Sends and waits for the answer, which tells `status`; false: it did not come, or tells why there is no worker.
-  bool greet(tune::Frame frame, double seconds);
+  bool greet(const tune::Frame& frame, double seconds);
   void give_up(const std::string& reason);
   tune::Frame open_frame() const;
   tune::Frame problem_frame() const;

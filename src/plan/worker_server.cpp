@@ -71,8 +71,8 @@ tune::Frame WorkerServer::run(const tune::Candidate& candidate, double slow_us) 
   if (!compiled.screened.empty()) return told("screened", compiled.screened);
   const tune::TimedLaunches timed =
       tune::record_timed(planner_->session()->device(), compiled.timed ? compiled.timed : compiled.enqueue, subject_->rotation());
-  std::vector<double> samples_us;
-  for (int i = 0; i < samples; ++i) samples_us.push_back(timed.sample_us());
+  std::vector<double> samples_us(samples);
+  for (double& sample_us : samples_us) sample_us = timed.sample_us();
   const tune::Summary summary = tune::summarise(samples_us);
   const bool slow = summary.median_us > slow_us;
   if (!slow)

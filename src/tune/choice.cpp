@@ -1,6 +1,7 @@
 #include "tune/choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace vostok::tune {
@@ -19,6 +20,8 @@ std::vector<const Result*> contenders(const std::vector<Result>& results) {
   return found;
 }
 
+double median_of(const Result* contender) { return contender->median_us.value_or(INFINITY); }
+
 }  // namespace
 
 bool comes_first(const Candidate& a, const Candidate& b) {
@@ -30,10 +33,10 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, cons
   if (in_order.empty()) return std::nullopt;
   std::sort(in_order.begin(), in_order.end(),
             [&](const Result* a, const Result* b) { return comes_first(candidates[a->candidate], candidates[b->candidate]); });
-  const Result& best =
-      **std::min_element(in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return *a->median_us < *b->median_us; });
-  const double limit_us = *best.median_us + std::max(tie * *best.median_us, best.spread_us.value_or(0));
-  const auto first = std::find_if(in_order.begin(), in_order.end(), [&](const Result* result) { return *result->median_us <= limit_us; });
+  const Result* const best =
+      *std::min_element(in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return median_of(a) < median_of(b); });
+  const double limit_us = median_of(best) + std::max(tie * median_of(best), best->spread_us.value_or(0));
+  const auto first = std::find_if(in_order.begin(), in_order.end(), [&](const Result* result) { return median_of(result) <= limit_us; });
   return (*first)->candidate;
 }
 

@@ -50,8 +50,8 @@ OperandCopy::OperandCopy(device::Device& device, const Case& original) {
 void OperandCopy::redirect(std::byte* arguments) const {
   for (const Moved& moved : moved_) {
     const void* pointer = nullptr;
-    std::memcpy(&pointer, arguments + moved.from.at, sizeof pointer);
-    if (pointer == moved.from.data) std::memcpy(arguments + moved.from.at, &moved.to, sizeof moved.to);
+    std::memcpy(static_cast<void*>(&pointer), arguments + moved.from.at, sizeof pointer);
+    if (pointer == moved.from.data) std::memcpy(arguments + moved.from.at, static_cast<const void*>(&moved.to), sizeof moved.to);
   }
 }
 

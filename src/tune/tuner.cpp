@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "base/text.hpp"
 #include "tune/choice.hpp"
@@ -38,7 +39,7 @@ struct Runner {
   std::optional<Earlier> earlier;  ///< set where the code was measured before
 
   void measure() { samples_us.push_back(timed.sample_us()); }
-  double median() const { return samples_us.empty() ? earlier->median_us : summarise(samples_us).median_us; }
+  double median() const { return earlier && samples_us.empty() ? earlier->median_us : summarise(samples_us).median_us; }
 };
 
 class Race {
@@ -252,10 +253,10 @@ class Race {
     known_.clear();
     keep_fastest(static_cast<std::size_t>(std::max(settings_.finalists, 1)), hopeless);
     if (!any_new()) return;
-    std::vector<Runner> finalists;
-    for (Runner& runner : runners_)
-      if (is_ready(runner)) finalists.push_back(std::move(runner));
-    runners_ = std::move(finalists);
+    // What admits one asks for the best median of those before it, so `runners_` holds none that was moved away.
+    std::vector<Runner> finalists = std::exchange(runners_, {});
+    for (Runner& finalist : finalists)
+      if (is_ready(finalist)) runners_.push_back(std::move(finalist));
     std::vector<std::size_t> before(candidates_.size());
     for (const Runner& runner : runners_) before[runner.result.candidate] = runner.samples_us.size();
     if (rounds(settings_.confirm_rounds, "confirm", any_known ? 1 : 2) == 0) return;

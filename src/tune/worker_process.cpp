@@ -18,8 +18,6 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 
-extern char** environ;
-
 namespace vostok::tune {
 
 namespace {
@@ -34,10 +32,10 @@ bool can_run(const fs::path& file) {
 }
 
 std::optional<fs::path> in_path() {
-  std::string folders = environment("PATH").value_or("");
+  const std::string folders = environment("PATH").value_or("");
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const fs::path file = fs::path(folders.substr(begin, end - begin)) / tool_name;
+    fs::path file = fs::path(folders.substr(begin, end - begin)) / tool_name;
     if (end > begin && can_run(file)) return file;
     begin = end + 1;
   }
@@ -105,7 +103,7 @@ std::optional<fs::path> find_tool(const std::optional<fs::path>& given, std::str
     return std::nullopt;
   }
   std::error_code failed;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  fs::path self = fs::read_symlink("/proc/self/exe", failed);
   if (!failed && self.filename() == tool_name) return self;
   if (auto found = in_path()) return found;
   why = "neither Options::worker.tool nor VOSTOK_TOOL is set, and there is no vostok in PATH";

@@ -51,14 +51,14 @@ class CallerDense {
     const long long first = tile.product * args.dense_stride + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column);
     from_ = static_cast<const unsigned char*>(args.dense) + first * element_bytes + line_ * line_bytes_ + chunk_ * 16;
     const long long columns = args.n - column;
-    k_left_ = static_cast<int>(args.k - k);
     columns_left_ = columns < tile_columns(config) ? static_cast<int>(columns) : tile_columns(config);
+    k_left_ = along_k || first_element() < columns_left_ ? static_cast<int>(args.k - k) : 0;  // a chunk past the last column has no lines
   }
 
   /// Copies the team's next k block.
   __device__ void issue(SharedAddress stage, float*) {
     const int lines_left = along_k ? columns_left_ : k_left_;
-    const int valid = (along_k ? k_left_ : columns_left_) - chunk_ * (16 / element_bytes);
+    const int valid = whole_chunks && !along_k ? chunk_elements : (along_k ? k_left_ : columns_left_) - first_element();
 #pragma unroll
     for (int i = 0; i < (lines + line_step - 1) / line_step; ++i) {
       const int line = line_ + i * line_step;
@@ -72,6 +72,10 @@ class CallerDense {
   }
 
  private:
+  static constexpr int chunk_elements = 16 / element_bytes;
+  static constexpr bool whole_chunks = traits.dense_alignment >= 16;
+  __device__ int first_element() const { return chunk_ * chunk_elements; }
+
   int line_;
   int chunk_;
   long long line_bytes_;

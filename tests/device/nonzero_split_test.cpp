@@ -2,6 +2,7 @@
 // configs and shapes, rows and chunks in every position to each other, and what must not leak.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "device/csr_trials.hpp"
 #include "ops/spmm/nonzero_split.hpp"
@@ -82,8 +83,8 @@ const std::vector<Shape>& shapes() {
   static const std::vector<Shape> list = [] {
     std::vector<std::int64_t> mostly_empty(200, 0);
     mostly_empty[0] = mostly_empty[90] = mostly_empty[199] = 3;
-    std::vector<std::int64_t> stairs;
-    for (std::int64_t i = 0; i < 40; ++i) stairs.push_back(i);
+    std::vector<std::int64_t> stairs(40);
+    std::iota(stairs.begin(), stairs.end(), std::int64_t{0});
     return std::vector<Shape>{{"one row with everything", {3000}},
                               {"one row of one", {1}},
                               {"rows that fill chunks with their ends", {7, 7, 7, 7}},

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "device/row_tile_harness.hpp"
 
@@ -16,8 +17,8 @@ constexpr std::uint64_t seed = 20203;
 /// Of the short list, the last admitted config: it prepares operands where the default does not, and the other way round.
 FieldMap other_config(const ops::SpmmQuery& query) {
   const std::vector<FieldMap> list = row_tile().short_list(query);
-  for (auto config = list.rbegin(); config != list.rend(); ++config)
-    if (!row_tile().forbidden(query, *config)) return *config;
+  for (const FieldMap& config : std::views::reverse(list))
+    if (!row_tile().forbidden(query, config)) return config;
   return row_tile().default_config(query);
 }
 

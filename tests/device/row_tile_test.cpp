@@ -87,7 +87,7 @@ TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows o
     stairs.row_offsets.push_back(stairs.nonzeros());
   }
   matrices.push_back(stairs);
-  sparse::Csr repeats{.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {3, 1, 3, 3, 0, 2, 2}};  // unsorted, with duplicates
+  const sparse::Csr repeats{.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {3, 1, 3, 3, 0, 2, 2}};  // unsorted, with duplicates
   matrices.push_back(repeats);
   for (const NamedDevice& on : kernel_devices())
     for (const sparse::Csr& csr : matrices)

@@ -107,7 +107,8 @@ TEST_CASE("sparse_tensor_mma: strips that do not fit their stage are read from g
       const SparseCase c(uneven_mask(70, 300, seed), persistent(40, Dtype::f16), seed);
       const SparseTensorMmaConfig config{
           .row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = warp_columns, .stages = 2, .strip_passes = passes};
-      for (const NamedDevice& on : devices_of_turn(subject().devices, static_cast<std::size_t>(passes + warp_columns / 8)))
+      const int turn = passes + warp_columns / 8;
+      for (const NamedDevice& on : devices_of_turn(subject().devices, static_cast<std::size_t>(turn)))
         subject().check(on, c, codegen::to_map(config));
     }
 }

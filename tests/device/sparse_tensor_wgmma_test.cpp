@@ -124,7 +124,7 @@ TEST_CASE("sparse_tensor_wgmma: warps of a warpgroup with different numbers of p
 TEST_CASE("sparse_tensor_wgmma: the tiles of a large product, their order, and slices of k") {
   for (const int k_split : {1, 2, 3})
     for (const int raster_rows : {1, 2, 8}) {
-      SparseTensorWgmmaConfig config = {.warpgroups = 2, .tile_columns = 64, .stages = 3, .k_split = k_split, .raster_rows = raster_rows};
+      const SparseTensorWgmmaConfig config = {.warpgroups = 2, .tile_columns = 64, .stages = 3, .k_split = k_split, .raster_rows = raster_rows};
       check(SparseCase(sparse::uniform(1000, 448, 0.95, seed), problem_of(200), seed), config);
     }
 }

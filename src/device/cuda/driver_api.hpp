@@ -6,6 +6,7 @@
 #include <cstdint>
 
 // The driver's own tags, at global scope, so that its handles and ours are one type.
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 struct CUctx_st;
 struct CUevent_st;
 struct CUfunc_st;
@@ -15,6 +16,7 @@ struct CUkern_st;
 struct CUlib_st;
 struct CUmod_st;
 struct CUstream_st;
+// NOLINTEND(readability-identifier-naming)
 
 namespace vostok::device::cuda {
 

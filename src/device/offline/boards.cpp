@@ -135,6 +135,7 @@ Description describe_fields(const std::string& what) {
 
 std::vector<std::string> board_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(boards));
   for (const Board& board : boards) names.emplace_back(board.name);
   return names;
 }

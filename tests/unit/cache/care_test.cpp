@@ -187,7 +187,8 @@ TEST_CASE("verify names every fault, and nothing where there is none") {
   }
   SUBCASE("damaged pages") {
     std::string bytes = contents(tuning);
-    std::fill(bytes.begin() + 2 * 4096, bytes.begin() + 4 * 4096, '\x55');
+    constexpr std::ptrdiff_t page = 4096;
+    std::fill(bytes.begin() + 2 * page, bytes.begin() + 4 * page, '\x55');
     write_file(tuning, bytes);
     CHECK_FALSE(faults_of(tuning, {}).empty());
   }
@@ -258,7 +259,7 @@ TEST_CASE("prune removes what is asked for, and nothing else") {
 TEST_CASE("exported rows, imported elsewhere, are found there, and what was measured there stays") {
   const TemporaryFolder folder;
   fill(folder / "a");
-  Opening a(in_folder(folder / "a"));
+  const Opening a(in_folder(folder / "a"));
   const std::string rows = a.opened.exchange->export_rows();
   CHECK(rows == dump(folder / "a" / "tuning.db"));
   auto options = in_folder(folder / "b");

@@ -145,7 +145,8 @@ TEST_CASE("kernels are merged by key, the newer compiler's stays, and either ord
   CHECK(contents(folder / "ab") == contents(folder / "ba"));
   Connection merged_file(folder / "ab", Access::read_only, 1000);
   CHECK(code_keys(merged_file) == std::vector<std::string>{"a", "b", "damaged", "shared"});
-  CHECK(code_row(merged_file, "shared")->entry.compiler == "nvrtc 13.0.88");
-  CHECK(code_row(merged_file, "shared")->last_use == 7);
-  CHECK(code_row(merged_file, "damaged")->is_intact);
+  const CodeRow shared = code_row(merged_file, "shared").value_or(CodeRow{});
+  CHECK(shared.entry.compiler == "nvrtc 13.0.88");
+  CHECK(shared.last_use == 7);
+  CHECK(code_row(merged_file, "damaged").value_or(CodeRow{}).is_intact);
 }

@@ -23,6 +23,7 @@ constexpr std::size_t kernel_bytes = 40000;
 void fill(Opening& opening, int kernels) {
   for (std::int64_t n = 1; n <= problems; ++n) {
     std::vector<plan::TrialRecord> trials;
+    trials.reserve(trials_each);
     for (int i = 0; i < trials_each; ++i) trials.push_back(sample_trial(std::to_string(1000 * n + i)));
     opening.tuning().add_trials(sample_problem(n), sample_device(), trials);
   }

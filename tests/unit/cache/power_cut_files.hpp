@@ -87,8 +87,8 @@ class PowerCutFiles {
   bool coin() { return std::bernoulli_distribution()(random_); }
 
   bool has_power() {
-    if (left_ >= 0 && left_-- == 0) is_cut_ = true;
-    if (is_cut_) left_ = 0;
+    if (left_ == 0) is_cut_ = true;
+    if (left_ > 0) --left_;
     return !is_cut_;
   }
 

@@ -1,7 +1,7 @@
 // Several processes and threads on one cache: this executable starts itself again as a worker.
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT: kill
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,6 +112,7 @@ TEST_CASE("two hundred writers killed at any moment leave old or new rows, never
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     std::vector<pid_t> workers;
+    workers.reserve(writers);
     for (int i = 0; i < writers; ++i) workers.push_back(start_worker("forever", folder / "c", ends[1]));
     close(ends[1]);
     char ready = 0;
@@ -160,6 +161,7 @@ TEST_CASE("threads share one store") {
   const TemporaryFolder folder;
   Opening opening(in_folder(folder / "c"));
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int id = 0; id < 4; ++id)
     threads.emplace_back([&opening, id] {
       for (int i = 0; i < keys; ++i) {

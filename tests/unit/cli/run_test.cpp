@@ -59,7 +59,7 @@ TEST_CASE("--explain tells about candidates, and leaves --json one object") {
   const Outcome text = tool.run(arguments);
   CHECK(text.status == 0);
   CHECK(contains(text.output, "  from: heuristic"));
-  arguments.push_back("--json");
+  arguments.emplace_back("--json");
   const Outcome json = tool.run(arguments);
   CHECK(json_of(json)["verified"] == true);
   CHECK(contains(json.errors, "  from: heuristic"));

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT: kill
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,9 @@ Outcome interrupted_at(const Tool& tool, const Arguments& arguments, const std::
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::dup2(::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0) ::_exit(126);
+    ::dup2(file, STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);

@@ -43,7 +43,7 @@ struct Planning {
   /// Different ones in different orders: what meets is two processes at the same key, and at different ones.
   SpmmPlan plan(int id, int i) const {
     const int problem = (i * (2 * id + 3) + id) % problems;
-    return SpmmPlan(make_plan(*planner, Spmm{.n = 8 * (problem + 1), .alignment_bytes = problem % 2 == 0 ? 16 : 4}, topology, {}));
+    return SpmmPlan(make_plan(*planner, Spmm{.n = std::int64_t{8} * (problem + 1), .alignment_bytes = problem % 2 == 0 ? 16 : 4}, topology, {}));
   }
 
   std::mutex mutex;
@@ -62,7 +62,7 @@ const plan::ProblemKey tuned_problem = {.operation = "spmm", .exact = "cold cach
 
 /// What one process does. 0: nothing failed, nothing was compiled twice.
 int plan_all(const std::filesystem::path& folder, int id) {
-  Planning planning(folder);
+  Planning planning(folder);  // NOLINT(misc-const-correctness): what it listens to changes it
   for (int i = 0; i < plans; ++i) {
     if (!planning.plan(id, i)) return 1;
     if (i % plans_per_trial != 0) continue;
@@ -92,6 +92,7 @@ TEST_CASE("sixteen processes make two hundred plans each on one cold cache: none
   REQUIRE(is_test_process);
   const TemporaryFolder folder;
   std::vector<pid_t> children;
+  children.reserve(processes);
   for (int id = 0; id < processes; ++id) children.push_back(start_process(folder / "c", id));
   for (const pid_t child : children) CHECK(test::exit_status(child) == 0);
 
@@ -107,6 +108,7 @@ TEST_CASE("sixteen threads make two hundred plans each on one cold cache: none c
   const TemporaryFolder folder;
   Planning planning(folder / "c");
   std::vector<std::thread> threads;
+  threads.reserve(processes);
   std::atomic<int> made = 0;
   for (int id = 0; id < processes; ++id)
     threads.emplace_back([&planning, &made, id] {

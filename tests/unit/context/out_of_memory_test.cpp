@@ -21,11 +21,11 @@ namespace {
 class Running : public Allocator {
  public:
   void* allocate(std::int64_t bytes) override {
-    if (left >= 0 && left-- == 0) {
+    if (left == 0) {
       refused = bytes;
-      left = 0;
       return nullptr;
     }
+    if (left > 0) --left;
     ++live;
     return std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
   }

@@ -166,7 +166,7 @@ TEST_CASE("the target is the architecture itself where it is known, else PTX of 
 }
 
 TEST_CASE("a device's compiler is opened on first use, and its options are known without it") {
-  FakeDriver driver;
+  const FakeDriver driver;
   const auto device = device::open_cuda(0, {.nvrtc = "/nonexistent/libnvrtc.so.13"});
   CHECK(device->compiler().options().size() == 2);
   CHECK(device->code_target().architecture == "sm_90");

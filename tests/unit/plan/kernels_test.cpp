@@ -40,6 +40,7 @@ TEST_CASE("many threads that want one kernel compile it once") {
   plan::Kernels& kernels = session->kernels();
   {
     std::vector<std::jthread> threads;
+    threads.reserve(count);
     for (int i = 0; i < count; ++i)
       threads.emplace_back([&] {
         everyone.count_down();

@@ -32,7 +32,7 @@ TunedProblem tuned(std::int64_t n, const DeviceKey& device, const std::vector<Tr
                                    .policy = policy},
                        .device = device,
                        .trials = trials};
-  problem.winner = WinnerRecord{.family = trials.front().family, .config = trials.front().config, .median_us = *trials.front().median_us};
+  problem.winner = WinnerRecord{.family = trials.front().family, .config = trials.front().config, .median_us = trials.front().median_us.value_or(0)};
   return problem;
 }
 

@@ -228,11 +228,14 @@ TEST_CASE("a finalist that was measured elsewhere and never verified is admitted
     if (id_of(candidate) == 0) return std::nullopt;
     return tune::Earlier{.median_us = 10.5, .spread_us = 0.1, .rounds = 3, .verified = false};
   };
-  racing.settings.admit = [&](const Candidate& candidate, const Compiled&, double, double) -> tune::Admission {
+  std::map<int, double> limits;
+  racing.settings.admit = [&](const Candidate& candidate, const Compiled&, double, double slow_us) -> tune::Admission {
+    limits[id_of(candidate)] = slow_us;
     if (id_of(candidate) == 1) return {.status = "hung", .reason = "no answer"};
     return {.verified = true};
   };
   const auto outcome = racing.run();
+  for (const int known : {1, 2}) CHECK(limits[known] == doctest::Approx(20.0));
   CHECK(outcome.results[1].status == "hung");
   CHECK(racing.launched.count(1) == 0);
   CHECK(racing.launched.count(2) == 1);

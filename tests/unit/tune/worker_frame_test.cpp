@@ -36,7 +36,7 @@ TEST_CASE("a frame arrives as it was sent, whatever its fields and however many 
   for (int i = 0; i < 3'000'000; ++i) sent.bytes.push_back(static_cast<char>(i * 7));
   Frame received;
   // More than a socket holds: the two ends work at the same time.
-  std::jthread sender([&] { CHECK(ends.end(0).send(sent) == State::done); });
+  const std::jthread sender([&] { CHECK(ends.end(0).send(sent) == State::done); });
   REQUIRE(ends.end(1).receive(received) == State::done);
   CHECK(received.fields == sent.fields);
   CHECK(received.bytes == sent.bytes);

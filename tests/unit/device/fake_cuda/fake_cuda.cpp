@@ -46,8 +46,9 @@ template <class Code>
 Result load(Code** handle, const void* image, const JitOption* options, void** values, unsigned count) {
   Code code{};
   if (!parse(image, code)) {
+    constexpr char log[] = "the fake knows no such image";
     for (unsigned i = 0; i < count; ++i) {
-      if (options[i] == JitOption::error_log_buffer) std::strcpy(static_cast<char*>(values[i]), "the fake knows no such image");
+      if (options[i] == JitOption::error_log_buffer) std::memcpy(values[i], log, sizeof(log));
     }
     return Result::invalid_image;
   }
@@ -64,6 +65,7 @@ Uuid some_uuid() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 Result cuInit(unsigned) {
@@ -87,14 +89,14 @@ Result cuDeviceGetCount(int* count) {
 Result cuDeviceGet(DeviceHandle* device, int ordinal) {
   return run({"cuDeviceGet"}, [&] { return *device = ordinal, Result::success; });
 }
-Result cuDeviceGetName(char* name, int, DeviceHandle) {
-  return run({"cuDeviceGetName"}, [&] { return std::strcpy(name, "Fake GPU"), Result::success; });
+Result cuDeviceGetName(char* name, int bytes, DeviceHandle) {
+  return run({"cuDeviceGetName"}, [&] { return std::snprintf(name, static_cast<std::size_t>(bytes), "Fake GPU"), Result::success; });
 }
 Result cuDeviceGetUuid(Uuid* uuid, DeviceHandle) {
   return run({"cuDeviceGetUuid"}, [&] { return *uuid = some_uuid(), Result::success; });
 }
-Result cuDeviceGetPCIBusId(char* text, int, DeviceHandle) {
-  return run({"cuDeviceGetPCIBusId"}, [&] { return std::strcpy(text, "0000:01:00.0"), Result::success; });
+Result cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
+  return run({"cuDeviceGetPCIBusId"}, [&] { return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:01:00.0"), Result::success; });
 }
 Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   return run({"cuDeviceTotalMem_v2"}, [&] { return *bytes = memory_limit, Result::success; });
@@ -296,3 +298,4 @@ Result cuFuncGetParamInfo(FunctionHandle function, std::size_t, std::size_t* off
 #endif
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -31,6 +31,7 @@ State& state() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): NVRTC's names
 extern "C" {
 
 NvrtcResult nvrtcVersion(int* major, int* minor) { return *major = state().major, *minor = state().minor, NvrtcResult::success; }
@@ -66,13 +67,15 @@ NvrtcResult nvrtcGetLoweredName(_nvrtcProgram* program, const char* expression, 
   return *name = "lowered", NvrtcResult::success;
 }
 NvrtcResult nvrtcGetProgramLogSize(_nvrtcProgram*, std::size_t* bytes) { return *bytes = state().log.size() + 1, NvrtcResult::success; }
-NvrtcResult nvrtcGetProgramLog(_nvrtcProgram*, char* text) { return std::strcpy(text, state().log.c_str()), NvrtcResult::success; }
-NvrtcResult nvrtcGetCUBINSize(_nvrtcProgram* program, std::size_t* bytes) { return *bytes = program->output.size(), NvrtcResult::success; }
-NvrtcResult nvrtcGetCUBIN(_nvrtcProgram* program, char* bytes) {
-  return std::memcpy(bytes, program->output.data(), program->output.size()), NvrtcResult::success;
+NvrtcResult nvrtcGetProgramLog(_nvrtcProgram*, char* text) {
+  return std::memcpy(text, state().log.c_str(), state().log.size() + 1), NvrtcResult::success;
 }
+NvrtcResult nvrtcGetCUBINSize(_nvrtcProgram* program, std::size_t* bytes) { return *bytes = program->output.size(), NvrtcResult::success; }
+NvrtcResult nvrtcGetCUBIN(_nvrtcProgram* program, char* bytes) { return program->output.copy(bytes, program->output.size()), NvrtcResult::success; }
 NvrtcResult nvrtcGetPTXSize(_nvrtcProgram* program, std::size_t* bytes) { return *bytes = program->output.size() + 1, NvrtcResult::success; }
-NvrtcResult nvrtcGetPTX(_nvrtcProgram* program, char* text) { return std::strcpy(text, program->output.c_str()), NvrtcResult::success; }
+NvrtcResult nvrtcGetPTX(_nvrtcProgram* program, char* text) {
+  return std::memcpy(text, program->output.c_str(), program->output.size() + 1), NvrtcResult::success;
+}
 
 const vostok::fake::NvrtcControls* fake_nvrtc_controls() {
   static const vostok::fake::NvrtcControls controls{
@@ -86,3 +89,4 @@ const vostok::fake::NvrtcControls* fake_nvrtc_controls() {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
