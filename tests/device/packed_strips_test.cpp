@@ -22,7 +22,10 @@ constexpr std::uint64_t seed = 41;
 /// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips, empty and full
 /// rows, columns in no order, indices in 32 bits.
 std::vector<sparse::Csr> matrices() {
-  std::vector<sparse::Csr> list;
+  sparse::Csr wide = sparse::uniform(20, 300, 0.5, seed + 5);
+  wide.cols = 70'000;  // indices past 16 bits
+  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
+  std::vector<sparse::Csr> list = {wide};  // first: what is affordable are the last, and this one has 17,504 strips
   list.push_back(sparse::uniform(300, 333, 0.8, seed));
   list.push_back({.rows = 2, .cols = 70, .row_offsets = {0, 3, 5}, .column_indices = {69, 0, 1, 64, 63}});
   list.push_back({.rows = 0, .cols = 9});
@@ -35,10 +38,6 @@ std::vector<sparse::Csr> matrices() {
   sparse::Random random(seed + 4);
   for (int i = 0; i < 4; ++i)
     list.push_back(sparse::uniform(1 + random.below(400), 1 + random.below(400), 0.05 * static_cast<double>(random.below(20)), random.bits()));
-  sparse::Csr wide = sparse::uniform(20, 300, 0.5, seed + 5);
-  wide.cols = 70'000;  // indices past 16 bits
-  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
-  list.push_back(wide);
   return test::affordable(std::move(list), 2);
 }
 
@@ -121,7 +120,6 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
                                         {PackedMode::bf16x1, Dtype::f32},
                                         {PackedMode::f16x3, Dtype::f32},
                                         {PackedMode::bf16x3, Dtype::f32}}) {
-      if (test::thread_sanitized && mode != PackedMode::f16x3 && element != Dtype::f16) continue;  // one mode of either width
       INFO(name(mode) << " of " << name(element));
       const std::int64_t sets = 2, stride = csr.nonzeros() + 3;
       std::vector<float> values = sparse::normal_values((sets - 1) * stride + csr.nonzeros(), seed);
