@@ -68,8 +68,8 @@ std::optional<V> parse_value(const std::string& text) {
     if (text == "false") return false;
     return std::nullopt;
   } else if constexpr (std::is_enum_v<V>) {
-    for (int i = 0; name(static_cast<V>(i)) != nullptr;
-         ++i)  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange): the first without a name ends it
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): the first value without a name ends the loop
+    for (int i = 0; name(static_cast<V>(i)) != nullptr; ++i)
       if (text == name(static_cast<V>(i))) return static_cast<V>(i);
     return std::nullopt;
   } else {

@@ -22,8 +22,6 @@ struct Shape {
   int warp_strips;
   int warp_columns;
   int k_warps = 1;
-
-  friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 /// For n of at most 32: warp_columns is n rounded up.
