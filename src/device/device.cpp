@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace vostok::device {
+
+void Device::make_map(TensorMap&) const { fail(ErrorCode::internal, "cannot make a tensor map: {} has none", info().name); }
 
 Buffer::Buffer(Device& device, std::int64_t bytes) : device_(&device), data_(device.allocate(bytes)), bytes_(bytes) {}
 

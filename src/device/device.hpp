@@ -13,6 +13,8 @@
 
 #include <vostok/context.hpp>
 
+#include <abi/tensor_map.h>
+
 namespace vostok::device {
 
 struct Dim3 {
@@ -120,6 +122,11 @@ class Device {
   virtual std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) = 0;
   /// Queues one launch; `arguments` is the kernel's one by-value parameter. The hot path: no lock, no allocation.
   virtual void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const = 0;
+  /// Whether it has tensor maps (abi/tensor_map.h).
+  virtual bool has_tensor_maps() const { return false; }
+  /// Makes the map that `map.boxes` asks for, in its place. No lock, no allocation, legal in capture. Errors: device_failure naming what was
+  /// asked for, internal where there are none.
+  virtual void make_map(TensorMap& map) const;
   /// Queues `bytes` of `value` at `memory`; legal in capture.
   virtual void fill(Stream stream, void* memory, int value, std::int64_t bytes) const = 0;
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <type_traits>
 
+#include <abi/tensor_map.h>
+
 #include "codegen/source.hpp"
 #include "device/device.hpp"
 
@@ -15,16 +17,19 @@ namespace vostok::ops {
 
 /// Largest argument struct of any kernel: `execute` keeps it on the stack.
 inline constexpr std::size_t max_argument_bytes = 512;
+/// The strictest alignment of any: a tensor map's.
+inline constexpr std::size_t argument_alignment = alignof(TensorMap);
 
 /// A kernel with its shape, and what fills its arguments from a call's.
 class Launch {
  public:
   /// `Binding` is a trivially copyable function object, `device::Dim3 operator()(const Call& call, Args& args) const`: it
-  /// fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the grid.
+  /// fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the grid. Of a tensor map
+  /// among them (MappedArgs) it says what it is to be.
   template <class Call, class Args, class Binding>
   static Launch of(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding) {
     static_assert(std::is_trivially_copyable_v<Binding> && sizeof(Binding) <= max_binding_bytes);
-    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_argument_bytes && alignof(Args) <= 16);
+    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_argument_bytes && alignof(Args) <= argument_alignment);
     Launch launch;
     launch.request_ = std::move(request);
     launch.shape_ = shape;
@@ -33,6 +38,8 @@ class Launch {
     launch.bind_ = [](const void* stored, const void* call, void* arguments) {
       return (*static_cast<const Binding*>(stored))(*static_cast<const Call*>(call), *static_cast<Args*>(arguments));
     };
+    if constexpr (requires(Args& args) { args.dense_map; })
+      launch.map_of_ = [](void* arguments) -> TensorMap& { return static_cast<Args*>(arguments)->dense_map; };
     return launch;
   }
 
@@ -42,19 +49,24 @@ class Launch {
   const std::shared_ptr<const device::Kernel>& kernel() const { return kernel_; }
   void set_kernel(std::shared_ptr<const device::Kernel> kernel) { kernel_ = std::move(kernel); }
 
-  /// The arguments and shape of one call; a grid without blocks means that there is nothing to launch.
+  /// The arguments, aligned to argument_alignment, and shape of one call; a grid without blocks means that there is nothing to launch.
   device::LaunchShape bind(const void* call, void* arguments) const {
     device::LaunchShape shape = shape_;
     shape.grid = bind_(binding_.data(), call, arguments);
     return shape;
   }
   std::size_t argument_bytes() const { return argument_bytes_; }
+  /// Makes the tensor map that bound arguments ask for, in its place: before they are launched.
+  void make_map(const device::Device& device, void* arguments) const {
+    if (map_of_ != nullptr) device.make_map(map_of_(arguments));
+  }
 
   /// Queues one call. The hot path: no lock, no allocation.
   void enqueue(const device::Device& device, Stream stream, const void* call) const {
-    alignas(16) std::array<unsigned char, max_argument_bytes> arguments;
+    alignas(argument_alignment) std::array<unsigned char, max_argument_bytes> arguments;
     const device::LaunchShape shape = bind(call, arguments.data());
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
+    make_map(device, arguments.data());
     device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
   }
 
@@ -66,6 +78,7 @@ class Launch {
   device::LaunchShape shape_;
   std::size_t argument_bytes_ = 0;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
+  TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< where the arguments have one
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};
 };
 

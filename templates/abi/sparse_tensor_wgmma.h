@@ -3,6 +3,7 @@
 
 #include "abi/sparse_tensor.h"
 #include "abi/split_dense.h"
+#include "abi/tensor_map.h"
 #include "abi/warpgroup_registers.h"
 
 namespace vostok {
@@ -18,9 +19,14 @@ struct SparseTensorWgmmaConfig {
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
+  bool tensor_copies = false;  ///< B is copied by the copy engine (a tensor map), not by threads
 
   friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
 };
+
+/// What the kernel takes: B's map too, where it copies by one.
+template <bool tensor_copies>
+using SparseTensorWgmmaArgs = ArgsMaybeMapped<SparseTensorArgs, tensor_copies>;
 
 template <FieldsOf<SparseTensorWgmmaConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
@@ -33,6 +39,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("raster_rows", config.raster_rows);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("tensor_copies", config.tensor_copies);
 }
 
 constexpr int consumer_warps(const SparseTensorWgmmaConfig& config) { return 4 * config.warpgroups; }
@@ -43,6 +50,9 @@ constexpr int tile_rows(const SparseTensorWgmmaConfig& config) { return packed_s
 constexpr int tile_columns(const SparseTensorWgmmaConfig& config) { return config.tile_columns; }
 
 // What the parts that this family shares with unpack_wgmma ask of a config (spmm/unpack_wgmma_shared.h, spmm/unpack_wgmma_producer.h).
+
+/// Whether threads copy B, by cp.async, and not the copy engine.
+constexpr bool copies_by_threads(const SparseTensorWgmmaConfig& config) { return !config.tensor_copies; }
 
 /// Whether k runs along the lines of B in shared memory: a column-major B as it is.
 constexpr bool lines_along_k(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) { return traits.dense_layout == Layout::column_major; }

@@ -6,8 +6,8 @@
 // - tile_columns = 32: one plane, the 32 high parts of a line before its 32 low parts
 // The tile of column tile t and k block b has number t * k_blocks + b. k past the matrix and columns past n are zeros.
 // A value v becomes hi = rounded(s v) and lo = rounded(s v - hi), 0 where hi is not finite. In mode f16x3 s is a power of two
-// for each column and k block that brings the largest finite |s v| of its 64 elements into [2^13, 2^14); else it is 1.
-// 1 / s lies at column_scales[b * (column tiles * tile_columns) + column].
+// for each column and scale_blocks k blocks from a multiple of scale_blocks on that brings the largest finite |s v| of their elements into
+// [2^13, 2^14); else it is 1. 1 / s lies at column_scales[b * (column tiles * tile_columns) + column], for every k block b.
 #pragma once
 
 #include "abi/enums.h"
@@ -27,6 +27,7 @@ struct SplitDenseTraits {
 
 struct SplitDenseConfig {
   int tile_columns = 64;
+  int scale_blocks = 1;  ///< k blocks whose columns have one scale, and of which a block of threads makes the tiles
   int threads = 256;
 };
 
@@ -55,6 +56,7 @@ constexpr void fields(S& traits, Visit&& visit) {
 template <FieldsOf<SplitDenseConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("tile_columns", config.tile_columns);
+  visit("scale_blocks", config.scale_blocks);
   visit("threads", config.threads);
 }
 
@@ -75,9 +77,9 @@ constexpr int split_low_offset(int tile_columns, int k, int column) {
   return tile_columns == 64 ? split_plane_bytes + split_offset(k, column) : split_offset(k, column + 32);
 }
 
-/// Dynamic shared memory of a block: the columns' maxima, and a column-major B's tile on its way to lines of columns.
+/// Dynamic shared memory of a block: the columns' maxima, and a column-major B's tiles on their way to lines of columns.
 constexpr int shared_bytes(const SplitDenseTraits& traits, const SplitDenseConfig& config) {
-  const int image = traits.layout == Layout::column_major ? split_tile_bytes(traits.mode, config.tile_columns) : 16;
+  const int image = traits.layout == Layout::column_major ? config.scale_blocks * split_tile_bytes(traits.mode, config.tile_columns) : 16;
   return image + 4 * config.tile_columns;
 }
 

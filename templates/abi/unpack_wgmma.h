@@ -5,6 +5,7 @@
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
 #include "abi/split_dense.h"
+#include "abi/tensor_map.h"
 #include "abi/unpack_sum.h"
 #include "abi/warpgroup_registers.h"
 
@@ -45,6 +46,7 @@ struct UnpackWgmmaConfig {
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
+  bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -72,6 +74,10 @@ struct UnpackWgmmaArgs {
   unsigned slice_blocks;    ///< k blocks of a slice; the last may have fewer
   float scale;
 };
+
+/// What the kernel takes: B's map too, where it copies by one.
+template <bool tensor_copies>
+using UnpackWgmmaKernelArgs = ArgsMaybeMapped<UnpackWgmmaArgs, tensor_copies>;
 
 template <FieldsOf<UnpackWgmmaTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
@@ -105,6 +111,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("raster_rows", config.raster_rows);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("tensor_copies", config.tensor_copies);
 }
 
 /// Warps that multiply: of one group, and of all.
@@ -120,6 +127,15 @@ constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(
 
 /// Columns of a prepared tile of B.
 constexpr int prepared_columns(const UnpackWgmmaConfig& config) { return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64; }
+
+/// Whether threads copy B, by cp.async, and not the copy engine.
+constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !config.prepare_dense && !config.tensor_copies; }
+
+/// k blocks whose columns of B have one scale: those between two promotions.
+constexpr int scale_blocks(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? config.promotion_blocks : 1; }
+
+/// k blocks after which it is the first group's turn again.
+constexpr int turn_blocks(const UnpackWgmmaConfig& config) { return config.k_groups * scale_blocks(config); }
 
 /// Whether k runs along the lines of B in shared memory: a column-major B as it is.
 constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
@@ -161,7 +177,7 @@ constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launche
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && consumer_warps(config) > 4; }
-constexpr int kept_registers(const UnpackWgmmaConfig&) { return 40; }
+constexpr int kept_registers(const UnpackWgmmaConfig& config) { return copies_by_threads(config) ? 40 : 24; }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
   return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config));
 }

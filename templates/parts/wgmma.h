@@ -23,8 +23,11 @@ __device__ inline unsigned long long dense_descriptor(unsigned shared, unsigned 
          static_cast<unsigned long long>(octet_bytes >> 4) << 32 | swizzle_of_128_bytes << 62;
 }
 
-/// What a descriptor grows by where its start moves on by this much.
-constexpr unsigned long long descriptor_step(unsigned bytes) { return bytes >> 4; }
+/// The descriptor of what lies so many bytes further on. Starts have 18 bits and never carry beyond them: one addition of 32 bits.
+__device__ inline unsigned long long moved_descriptor(unsigned long long descriptor, unsigned bytes) {
+  const unsigned low = static_cast<unsigned>(descriptor) + (bytes >> 4);
+  return (descriptor & 0xffffffff00000000ULL) | low;
+}
 
 /// Before the first multiplication, and after this thread wrote registers that the next ones take.
 __device__ inline void begin_multiplications() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -38,8 +41,8 @@ __device__ inline void wait_multiplications() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/// For these columns: multiply<type, line, accumulates>(c, a, descriptor), and multiply_shared<type, accumulates>(c, descriptor of a,
-/// descriptor) where both have lines of k. c is overwritten where it does not accumulate.
+/// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type>(c, descriptor of a, descriptor,
+/// accumulates) where both have lines of k. c is overwritten where it does not accumulate.
 template <int columns>
 struct WarpgroupMma;
 
@@ -71,14 +74,14 @@ struct WarpgroupMma;
   ", 0; "                                                                                 \
   "wgmma.mma_async.sync.aligned.m64n" #width "k16.f32." elements " {" list "}, " a ", " descriptor ", accumulate, 1, 1, " transposed "; }"
 
-#define VOSTOK_WGMMA_FLAGS "n"(accumulates ? 1 : 0), "n"(line == DenseLine::columns ? 1 : 0)
+#define VOSTOK_WGMMA_FLAGS "r"(accumulates ? 1 : 0), "n"(line == DenseLine::columns ? 1 : 0)
 
 // After c come four registers of a, or its descriptor; b's; whether it accumulates; and with registers whether lines are of columns.
 #define VOSTOK_WGMMA(width, list, c_operands, p0, p1, p2, p3, p4, p5, p6)                                                                         \
   template <>                                                                                                                                     \
   struct WarpgroupMma<width> {                                                                                                                    \
-    template <Dtype type, DenseLine line, bool accumulates>                                                                                       \
-    __device__ __forceinline__ static void multiply(float (&c)[width / 2], const unsigned* a, unsigned long long b) {                             \
+    template <Dtype type, DenseLine line>                                                                                                         \
+    __device__ __forceinline__ static void multiply(float (&c)[width / 2], const unsigned* a, unsigned long long b, bool accumulates) {           \
       static_assert(type != Dtype::f32, "wgmma: operands have 16 bits");                                                                          \
       if constexpr (type == Dtype::f16)                                                                                                           \
         asm volatile(VOSTOK_WGMMA_TEXT(width, "f16.f16", list, "{" p0 ", " p1 ", " p2 ", " p3 "}", p4, p5, p6)                                    \
@@ -89,12 +92,12 @@ struct WarpgroupMma;
                      : c_operands                                                                                                                 \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), VOSTOK_WGMMA_FLAGS);                                                   \
     }                                                                                                                                             \
-    template <Dtype type, bool accumulates>                                                                                                       \
-    __device__ __forceinline__ static void multiply_shared(float (&c)[width / 2], unsigned long long a, unsigned long long b) {                   \
+    template <Dtype type>                                                                                                                         \
+    __device__ __forceinline__ static void multiply_shared(float (&c)[width / 2], unsigned long long a, unsigned long long b, bool accumulates) { \
       static_assert(type != Dtype::f32, "wgmma: operands have 16 bits");                                                                          \
       if constexpr (type == Dtype::f16)                                                                                                           \
-        asm volatile(VOSTOK_WGMMA_TEXT(width, "f16.f16", list, p0, p1, p2, "0, 0") : c_operands : "l"(a), "l"(b), "n"(accumulates ? 1 : 0));      \
-      else asm volatile(VOSTOK_WGMMA_TEXT(width, "bf16.bf16", list, p0, p1, p2, "0, 0") : c_operands : "l"(a), "l"(b), "n"(accumulates ? 1 : 0)); \
+        asm volatile(VOSTOK_WGMMA_TEXT(width, "f16.f16", list, p0, p1, p2, "0, 0") : c_operands : "l"(a), "l"(b), "r"(accumulates ? 1 : 0));      \
+      else asm volatile(VOSTOK_WGMMA_TEXT(width, "bf16.bf16", list, p0, p1, p2, "0, 0") : c_operands : "l"(a), "l"(b), "r"(accumulates ? 1 : 0)); \
     }                                                                                                                                             \
   };
 

@@ -12,6 +12,7 @@
 #include "abi/wgmma_sample.h"
 #include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
+#include "parts/warp.h"
 #include "sddmm/wgmma_sample_consumer.h"
 #include "sddmm/wgmma_sample_producer.h"
 #include "sddmm/wgmma_sample_rules.h"
@@ -32,10 +33,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   __syncthreads();
   if constexpr (config.n_split > 1) allow_next_launch();
 
-  constexpr unsigned consumers = 32 * consumer_warps(config);
-  if (threadIdx.x >= consumers) {
+  constexpr unsigned consumers = consumer_warps(config);
+  if (warp_of_block() >= consumers) {
     if constexpr (exchanges_registers(config)) give_registers<copying_registers>();
-    if (threadIdx.x == consumers) SampleProducer<F>(args, part, shared).run();
+    if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();

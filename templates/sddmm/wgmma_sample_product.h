@@ -98,10 +98,10 @@ class WarpgroupProduct {
 
   template <int step, int lhs_term, int rhs_term, bool accumulates>
   __device__ void add(const Operands& from) {
-    constexpr unsigned long long step_on = descriptor_step(step * 32);
-    const unsigned long long rhs = from.rhs + (step_on + descriptor_step(rhs_term * sample_term_bytes));
-    if constexpr (keeps) Mma::template multiply<type, DenseLine::k, accumulates>(sums_, kept_.at[step][lhs_term], rhs);
-    else Mma::template multiply_shared<type, accumulates>(sums_, from.lhs + (step_on + descriptor_step(lhs_term * sample_term_bytes)), rhs);
+    constexpr unsigned step_on = step * 32;
+    const unsigned long long rhs = moved_descriptor(from.rhs, step_on + rhs_term * sample_term_bytes);
+    if constexpr (keeps) Mma::template multiply<type, DenseLine::k>(sums_, kept_.at[step][lhs_term], rhs, accumulates);
+    else Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes), rhs, accumulates);
   }
   template <int step>
   __device__ void low(const Operands& from) {

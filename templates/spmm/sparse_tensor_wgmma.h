@@ -1,7 +1,7 @@
 // SpMM on Hopper's tensor cores that skip two of every four elements (wgmma.sp): A comes as sparse strips (abi/sparse_strips.h), whose
 // passes are registers already, B through shared memory. Exact for any A, fast where second passes are rare.
 //
-// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. Four warps copy k blocks of both operands into a ring of
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both operands into a ring of
 // stages; the others load their strips, multiply, and hand stages back. Sums are in f32.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "abi/sparse_tensor_wgmma.h"
 #include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
+#include "parts/warp.h"
 #include "spmm/sparse_tensor_wgmma_consumer.h"
 #include "spmm/sparse_tensor_wgmma_rules.h"
 #include "spmm/unpack_output.h"
@@ -44,7 +45,7 @@ __device__ inline void store_sums(const SparseWarpgroupSum<F>& sum, const Sparse
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_wgmma(const __grid_constant__ SparseTensorArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_wgmma(const __grid_constant__ SparseTensorWgmmaArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr SparseTensorWgmmaRules<F> rules;
   const auto tile = UnpackTile<F>::of_block(args);
@@ -54,8 +55,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   if (threadIdx.x == 0) {
 #pragma unroll
     for (unsigned stage = 0; stage < config.stages; ++stage) {
-      // One arrival with the strips' bytes, and one of every thread that copies B.
-      initialise_barrier(stages.full(stage), 1 + 32 * config.producer_warps);
+      initialise_barrier(stages.full(stage), filling_arrivals(config));
       initialise_barrier(stages.empty(stage), 32 * consumer_warps(config));
     }
     publish_barriers();
@@ -63,16 +63,17 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   __syncthreads();
   if constexpr (config.k_split > 1) allow_next_launch();
 
-  constexpr unsigned consumers = 32 * consumer_warps(config);
-  if (threadIdx.x >= consumers) {
+  constexpr unsigned consumers = consumer_warps(config);
+  const unsigned warp = warp_of_block();
+  if (warp >= consumers) {
     if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    produce_direct<F>(args, tile, stages, threadIdx.x - consumers);
+    produce_from_place<F>(args, tile, stages, threadIdx.x - 32 * consumers);
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     // Strips that do not fit are read here, and the launch before may be what packs them.
     wait_for_previous_launch();
     SparseWarpgroupSum<F> sum;
-    SparseConsumer<F>(args, tile, stages).run(sum);
+    SparseConsumer<F>(args, tile, stages, warp).run(sum);
     store_sums(sum, args, tile);
   }
 }

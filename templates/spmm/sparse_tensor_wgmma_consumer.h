@@ -88,7 +88,7 @@ class SparseWarpgroupSum {
   static constexpr int count = config.tile_columns / 2;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
-  static constexpr unsigned long long dense_step = descriptor_step(along_k ? sparse_step_columns * 2 : sparse_step_columns * split_line_bytes);
+  static constexpr unsigned dense_step = along_k ? sparse_step_columns * 2 : sparse_step_columns * split_line_bytes;
 
  public:
   /// Queues a k block's products. Neither strip nor stage may change before finish().
@@ -102,7 +102,7 @@ class SparseWarpgroupSum {
         if (pass < strip.header.tile_passes(step)) {
           const SparseFragment& a = strip.at[step][pass];
           begin_multiplications();
-          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(sums_, a.at, a.metadata, first + step * dense_step);
+          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(sums_, a.at, a.metadata, moved_descriptor(first, step * dense_step));
         }
     begin_multiplications();
     commit_multiplications();
@@ -127,9 +127,9 @@ class SparseConsumer {
   using Place = RingPlace<F::config.stages>;
 
  public:
-  __device__ SparseConsumer(const SparseTensorArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages)
+  __device__ SparseConsumer(const SparseTensorArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp)
       : stages_(stages),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), threadIdx.x / 32),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), warp),
         left_(tile.block_count(args)) {}
 
   /// Everything that the slice has.
@@ -159,8 +159,8 @@ class SparseConsumer {
   }
 
   __device__ void multiply(SparseWarpgroupSum<F>& sum, const LoadedStrip& strip) {
-    // B came by cp.async, which writes as threads do.
-    publish_to_async_proxy();
+    // cp.async writes as threads do.
+    if constexpr (copies_by_threads(F::config)) publish_to_async_proxy();
     sum.multiply(strip, stages_.dense(multiplied_.stage));
   }
 

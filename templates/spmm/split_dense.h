@@ -1,7 +1,7 @@
 // B for the tensor cores: every element as one or two 16-bit numbers, in tiles that lie as shared memory takes them (abi/split_dense.h).
 //
-// A block makes one tile. Its elements stay in registers between finding their columns' maxima and splitting them: B is read once, and
-// nothing is launched before. Threads take pieces of four neighbouring elements of a line of B.
+// A block makes one tile, or those of the k blocks that share scales. Their elements stay in registers between finding their columns' maxima and
+// splitting them: B is read once, and nothing is launched before. Threads take pieces of four neighbouring elements of a line of B.
 #pragma once
 
 #include "abi/fixed.h"
@@ -20,18 +20,20 @@ inline constexpr int split_piece = 4;  ///< elements
 template <class F>
 struct SplitDenseShared {
   static constexpr bool transposes = F::traits.layout == Layout::column_major;
-  alignas(16) unsigned char tile[transposes ? split_tile_bytes(F::traits.mode, F::config.tile_columns) : 16];
+  alignas(16) unsigned char tiles[transposes ? F::config.scale_blocks * split_tile_bytes(F::traits.mode, F::config.tile_columns) : 16];
   unsigned maxima[F::config.tile_columns];  ///< bits of magnitudes, which order as the numbers do
 };
 
-/// Which of a tile's elements a thread has: pieces 0 to count - 1, in as many columns of the tile for all of them.
+/// Which of the tiles' elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from the first tile's first.
 /// Row-major: neighbouring lanes have neighbouring pieces of a row. Column-major: eight neighbouring lanes have pairs of columns, and
 /// the four groups of eight neighbouring pieces of them, so that reads take 64 bytes in a row and writes of two columns 32.
 template <class F>
 struct SplitShare {
   static constexpr bool row_major = F::traits.layout == Layout::row_major;
   static constexpr int columns = F::config.tile_columns;
-  static constexpr int count = packed_strip_columns * columns / split_piece / F::config.threads;
+  static constexpr int lines = F::config.scale_blocks * packed_strip_columns;
+  static constexpr int count = lines * columns / split_piece / F::config.threads;
+  static constexpr int tile_bytes = split_tile_bytes(F::traits.mode, columns);
   static constexpr int own_columns = row_major ? split_piece : 2;
   static constexpr int pieces_across = columns / split_piece;  ///< of a row
   static constexpr int column_blocks = columns / 16;           ///< that warps take
@@ -49,6 +51,14 @@ struct SplitShare {
   }
   /// The own column of a piece's element j.
   static constexpr int own_column(int piece, int j) { return row_major ? j : piece % 2; }
+
+  /// Where the high and the low part of an element lie in the tiles.
+  static __device__ int high_place(int k, int column) {
+    return k / packed_strip_columns * tile_bytes + split_offset(k % packed_strip_columns, column);
+  }
+  static __device__ int low_place(int k, int column) {
+    return k / packed_strip_columns * tile_bytes + split_low_offset(columns, k % packed_strip_columns, column);
+  }
 
   /// The largest among the lanes that have the same columns.
   static __device__ unsigned largest(unsigned value) { return warp_maximum<row_major ? pieces_across : 8>(value); }
@@ -86,10 +96,10 @@ __device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_p
   }
 }
 
-/// The scale of each own column; writes their inverses.
+/// The scale of each own column; writes their inverses for `tiles` k blocks, `step` apart.
 template <class F>
 __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], const float (&values)[SplitShare<F>::count][split_piece],
-                                   SplitDenseShared<F>& shared, float* inverses) {
+                                   SplitDenseShared<F>& shared, float* inverses, unsigned tiles, long long step) {
   using Share = SplitShare<F>;
   for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads) shared.maxima[i] = 0;
   unsigned maxima[Share::own_columns] = {};
@@ -112,12 +122,13 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
   for (int i = 0; i < Share::own_columns; ++i)
     scales[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(shared.maxima[Share::first_column() + i])));
   for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads)
-    inverses[i] = __builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i])));
+    for (unsigned tile = 0; tile < tiles; ++tile)
+      inverses[tile * step + i] = __builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i])));
 }
 
-/// Writes the four columns of each piece of a row.
+/// Writes the four columns of each piece of a row, of the first `tiles` tiles.
 template <class F>
-__device__ inline void store_rows(unsigned char* tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece]) {
+__device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece], unsigned tiles) {
   using Share = SplitShare<F>;
   using Stored = Vector<unsigned short, split_piece>;
 #pragma unroll
@@ -131,15 +142,17 @@ __device__ inline void store_rows(unsigned char* tile, const SplitParts (&parts)
     }
     const int k = Share::k(i);
     const int column = Share::first_column();
-    store_global<false>(reinterpret_cast<Stored*>(tile + split_offset(k, column)), high);
+    if (F::config.scale_blocks > 1 && k >= static_cast<int>(tiles) * packed_strip_columns) continue;
+    store_global<false>(reinterpret_cast<Stored*>(first_tile + Share::high_place(k, column)), high);
     if constexpr (packed_pair_words(F::traits.mode) == 2)
-      store_global<false>(reinterpret_cast<Stored*>(tile + split_low_offset(Share::columns, k, column)), low);
+      store_global<false>(reinterpret_cast<Stored*>(first_tile + Share::low_place(k, column)), low);
   }
 }
 
-/// Writes both columns of each k of pieces of columns, by way of shared memory.
+/// Writes both columns of each k of pieces of columns, by way of shared memory: the first `tiles` tiles.
 template <class F>
-__device__ inline void store_columns(unsigned char* tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece], SplitDenseShared<F>& shared) {
+__device__ inline void store_columns(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece], unsigned tiles,
+                                     SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
   const auto both = [](unsigned short first, unsigned short second) { return first | static_cast<unsigned>(second) << 16; };
 #pragma unroll
@@ -150,18 +163,19 @@ __device__ inline void store_columns(unsigned char* tile, const SplitParts (&par
       const SplitParts& second = parts[i + 1][j];
       const int k = Share::k(i) + j;
       const int column = Share::first_column();
-      *reinterpret_cast<unsigned*>(shared.tile + split_offset(k, column)) = both(first.high, second.high);
+      *reinterpret_cast<unsigned*>(shared.tiles + Share::high_place(k, column)) = both(first.high, second.high);
       if constexpr (packed_pair_words(F::traits.mode) == 2)
-        *reinterpret_cast<unsigned*>(shared.tile + split_low_offset(Share::columns, k, column)) = both(first.low, second.low);
+        *reinterpret_cast<unsigned*>(shared.tiles + Share::low_place(k, column)) = both(first.low, second.low);
     }
   __syncthreads();
   using Chunk = Vector<unsigned, 4>;
-  constexpr unsigned chunks = sizeof(shared.tile) / sizeof(Chunk);
+  const unsigned chunks = tiles * (Share::tile_bytes / static_cast<unsigned>(sizeof(Chunk)));
   for (unsigned i = threadIdx.x; i < chunks; i += F::config.threads)
-    store_global<false>(reinterpret_cast<Chunk*>(tile) + i, reinterpret_cast<const Chunk*>(shared.tile)[i]);
+    store_global<false>(reinterpret_cast<Chunk*>(first_tile) + i, reinterpret_cast<const Chunk*>(shared.tiles)[i]);
 }
 
-/// Tiles of one k block lie side by side on the grid's x, k blocks and products on y, and on z past what y holds.
+/// Tiles of one k block lie side by side on the grid's x, k blocks (those that share scales together) and products on y, and on z past what y
+/// holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_constant__ SplitDenseArgs args) {
   using Share = SplitShare<F>;
@@ -171,12 +185,16 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
                 "tile_columns is 64, or 32 where elements have two parts");
   static_assert(config.threads % 128 == 0 && Share::count >= 2 && Share::count % 2 == 0 && Share::count <= 16,
                 "a block has a multiple of 128 threads, each with 2 to 16 pieces of the tile");
+  static_assert(config.scale_blocks >= 1, "k blocks share scales with none, or with others");
   static_assert(sizeof(SplitDenseShared<F>) == shared_bytes(traits, config), "shared_bytes differs from the layout");
   allow_next_launch();
   const unsigned row = blockIdx.z * gridDim.y + blockIdx.y;
-  if (row >= args.k_blocks * args.batch) return;
-  const unsigned product = traits.batched ? row / args.k_blocks : 0;
-  const unsigned k_block = row - product * args.k_blocks;
+  const unsigned rows = (args.k_blocks + config.scale_blocks - 1) / config.scale_blocks;
+  if (row >= rows * args.batch) return;
+  const unsigned product = traits.batched ? row / rows : 0;
+  const unsigned k_block = (row - product * rows) * config.scale_blocks;
+  const unsigned left = args.k_blocks - k_block;
+  const unsigned tiles = left < config.scale_blocks ? left : config.scale_blocks;
   const unsigned column_tile = blockIdx.x;
 
   float values[Share::count][split_piece];
@@ -185,8 +203,10 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   auto& shared = dynamic_shared<SplitDenseShared<F>>();
   if constexpr (packed_scales_rows(traits.mode)) {
     float scales[Share::own_columns];
-    const long long scale = (static_cast<long long>(row) * args.column_tiles + column_tile) * config.tile_columns;
-    find_scales<F>(scales, values, shared, args.column_scales + scale);
+    const long long line = static_cast<long long>(args.column_tiles) * config.tile_columns;
+    float* const inverses =
+        args.column_scales + (static_cast<long long>(product) * args.k_blocks + k_block) * line + column_tile * config.tile_columns;
+    find_scales<F>(scales, values, shared, inverses, tiles, line);
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)
 #pragma unroll
@@ -199,9 +219,9 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
 #pragma unroll
     for (int j = 0; j < split_piece; ++j) parts[i][j] = split_number<traits.mode>(values[i][j]);
   const long long number = (static_cast<long long>(product) * args.column_tiles + column_tile) * args.k_blocks + k_block;
-  unsigned char* tile = args.tiles + number * split_tile_bytes(traits.mode, config.tile_columns);
-  if constexpr (Share::row_major) store_rows<F>(tile, parts);
-  else store_columns<F>(tile, parts, shared);
+  unsigned char* first_tile = args.tiles + number * Share::tile_bytes;
+  if constexpr (Share::row_major) store_rows<F>(first_tile, parts, tiles);
+  else store_columns<F>(first_tile, parts, tiles, shared);
 }
 
 }  // namespace vostok

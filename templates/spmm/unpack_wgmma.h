@@ -10,6 +10,7 @@
 #include "abi/unpack_wgmma.h"
 #include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
+#include "parts/warp.h"
 #include "spmm/unpack_output.h"
 #include "spmm/unpack_sum.h"
 #include "spmm/unpack_wgmma_consumer.h"
@@ -47,8 +48,8 @@ __device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArg
 }
 
 template <class F>
-__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
-  const ConsumerWarp<F> warp;
+__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages,
+                               ConsumerWarp<F> warp) {
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows;
   // Strips that do not fit are read here, and the launch before may be what packs them.
   if constexpr (!F::config.prepare_dense) wait_for_previous_launch();
@@ -61,7 +62,8 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTil
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpack_wgmma(const __grid_constant__ UnpackWgmmaArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    unpack_wgmma(const __grid_constant__ UnpackWgmmaKernelArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr UnpackWgmmaRules<F> rules;
   const auto tile = UnpackWgmmaTile<F>::of_block(args);
@@ -79,13 +81,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   __syncthreads();
   if constexpr (config.k_split > 1) allow_next_launch();
 
-  constexpr unsigned consumers = 32 * consumer_warps(config);
-  if (threadIdx.x >= consumers) {
+  constexpr unsigned consumers = consumer_warps(config);
+  const unsigned warp = warp_of_block();
+  if (warp >= consumers) {
     if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    produce(args, tile, stages, threadIdx.x - consumers);
+    produce(args, tile, stages, threadIdx.x - 32 * consumers);
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
-    consume(args, tile, stages);
+    consume(args, tile, stages, ConsumerWarp<F>(warp));
   }
 }
 

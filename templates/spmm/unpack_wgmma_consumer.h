@@ -6,6 +6,7 @@
 #include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
+#include "spmm/unpack_wgmma_turns.h"
 
 namespace vostok {
 
@@ -26,7 +27,7 @@ class WarpStrips {
   __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp, bool exists)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        step_(F::config.k_groups * strips.row_strips),
+        row_strips_(strips.row_strips),
         warp_(warp) {
     if (exists) look_ahead();
   }
@@ -52,7 +53,7 @@ class WarpStrips {
     first_ = load_ahead(offsets_);
     own_ = load_ahead(offsets_ + warp_);
     if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
-    offsets_ += step_;
+    offsets_ += GroupTurns<F>::step(place_++) * row_strips_;
   }
   template <class Reader>
   static __device__ void read(UnpackedStrip<F>& strip, Reader reader) {
@@ -64,7 +65,8 @@ class WarpStrips {
 
   const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
   const unsigned char* data_;
-  unsigned step_;  ///< between the offsets of one k block and the next of the group
+  unsigned row_strips_;
+  unsigned place_ = 0;  ///< of the k block to look at next among the group's
   unsigned warp_;
   unsigned first_ = 0;
   unsigned own_ = 0;
@@ -83,7 +85,6 @@ class WarpgroupSum {
   static constexpr auto config = F::config;
   static constexpr int count = config.tile_columns / 2;
   static constexpr bool promotes = config.promotion_blocks > 0;
-  static constexpr bool starts_anew = config.promotion_blocks == 1;  ///< every k block overwrites what the last one left
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool along_k = lines_along_k(F::traits, config);
@@ -107,34 +108,40 @@ class WarpgroupSum {
   /// Queues a k block's products. `dense`: the tile's first column in the stage. Neither strip nor stage may change before finish().
   __device__ void multiply(const UnpackedStrip<F>& strip, unsigned dense) {
     const unsigned long long first = dense_descriptor(dense, dense_group_bytes(config));
+    // What a promotion left is overwritten.
+    const bool accumulates = !promotes || (config.promotion_blocks > 1 && blocks_ > 0);
     begin_multiplications();
     // Small products first: what tensor cores cut off a sum is less while it is small.
     if constexpr (terms(config) == 2) {
-      multiply_low<0>(strip, first);
-      multiply_low<1>(strip, first);
-      multiply_low<2>(strip, first);
-      multiply_low<3>(strip, first);
+      multiply_low<0>(strip, first, accumulates);
+      multiply_low<1>(strip, first, accumulates);
+      multiply_low<2>(strip, first, accumulates);
+      multiply_low<3>(strip, first, accumulates);
     }
-    multiply_high<0>(strip, first);
-    multiply_high<1>(strip, first);
-    multiply_high<2>(strip, first);
-    multiply_high<3>(strip, first);
+    multiply_high<0>(strip, first, accumulates);
+    multiply_high<1>(strip, first, accumulates);
+    multiply_high<2>(strip, first, accumulates);
+    multiply_high<3>(strip, first, accumulates);
     commit_multiplications();
   }
 
-  /// Waits for the queued products. `scales`: of the tile's columns, in shared memory.
-  __device__ void finish(unsigned scales) {
+  /// Waits for the queued products. `scales`: of the tile's columns, in shared memory, the same for all k blocks of a promotion.
+  /// `is_last`: there is no k block after this one.
+  __device__ void finish(unsigned scales, bool is_last) {
     wait_multiplications();
-    if constexpr (promotes) promote(scales);
+    if constexpr (promotes) {
+      if (++blocks_ < config.promotion_blocks && !is_last) return;
+      blocks_ = 0;
+      promote(scales);
+    }
     if constexpr (sets_aside)
-      if (++blocks_ == long_sum_blocks) set_aside();
+      if (++promotions_ == long_sum_blocks / config.promotion_blocks) set_aside();
   }
 
   /// Once, after the last finish().
   __device__ void end() {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      if constexpr (promotes && !starts_anew) totals_[i] += sums_[i];
       if constexpr (sets_aside) totals_[i] += aside_.at[i];
     }
   }
@@ -154,24 +161,23 @@ class WarpgroupSum {
 
   template <int step>
   static __device__ unsigned long long step_of(unsigned long long first) {
-    return first + descriptor_step(step * (along_k ? 32 : 16 * split_line_bytes));
+    return moved_descriptor(first, step * (along_k ? 32 : 16 * split_line_bytes));
   }
 
   template <int step>
-  __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first) {
-    constexpr unsigned long long low_part = descriptor_step(split_low_part(prepared_columns(config)));
-    Mma::template multiply<type, line, !(starts_anew && step == 0)>(sums_, strip.at[step][0], step_of<step>(first) + low_part);
-    Mma::template multiply<type, line, true>(sums_, strip.at[step][1], step_of<step>(first));
+  __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
+    const unsigned long long low_part = moved_descriptor(first, split_low_part(prepared_columns(config)));
+    Mma::template multiply<type, line>(sums_, strip.at[step][0], step_of<step>(low_part), accumulates || step > 0);
+    Mma::template multiply<type, line>(sums_, strip.at[step][1], step_of<step>(first), true);
   }
 
   template <int step>
-  __device__ void multiply_high(const UnpackedStrip<F>& strip, unsigned long long first) {
-    constexpr bool is_first = step == 0 && terms(config) == 1;
-    Mma::template multiply<type, line, !(starts_anew && is_first)>(sums_, strip.at[step][0], step_of<step>(first));
+  __device__ void multiply_high(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
+    Mma::template multiply<type, line>(sums_, strip.at[step][0], step_of<step>(first), accumulates || step > 0 || terms(config) == 2);
   }
 
   __device__ void set_aside() {
-    blocks_ = 0;
+    promotions_ = 0;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       aside_.at[i] = aside_.at[i] + totals_[i];
@@ -191,31 +197,30 @@ class WarpgroupSum {
           total = fmaf(sums_[4 * group + i] * rows_[i / 2].promotion, scale.at[i % 2], total);
         }
       }
-    } else if constexpr (starts_anew) {
+    } else {
 #pragma unroll
       for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
-    } else if (++blocks_ == config.promotion_blocks) {
-      blocks_ = 0;
-#pragma unroll
-      for (int i = 0; i < count; ++i) {
-        totals_[i] += sums_[i];
-        sums_[i] = 0.0F;
-      }
     }
   }
 
   float sums_[count];
   float totals_[promotes ? count : 1];
   RowFactors rows_[2] = {};
-  int blocks_ = 0;  ///< since sums were promoted, or set aside
+  int blocks_ = 0;      ///< multiplied since the last promotion
+  int promotions_ = 0;  ///< since sums were set aside
   SumsAside<F>& aside_;
 };
 
 /// Which of the warps that multiply the calling one is.
 template <class F>
 struct ConsumerWarp {
-  unsigned group = threadIdx.x / 32 / group_warps(F::config);
-  unsigned strip = threadIdx.x / 32 % group_warps(F::config);  ///< of the tile
+  unsigned group;
+  unsigned strip;  ///< of the tile
+
+  /// `warp`: of the block.
+  __device__ explicit ConsumerWarp(unsigned warp) : group(warp / group_warps(F::config)), strip(warp % group_warps(F::config)) {
+    if constexpr (F::config.k_groups == 1) group = 0;
+  }
 };
 
 /// Where a warp that multiplies is in the ring: what it unpacks runs ahead of what it multiplies where they overlap.
@@ -223,15 +228,16 @@ template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   using Place = RingPlace<config.stages>;
+  using Turns = GroupTurns<F>;
 
  public:
   __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
       : stages_(stages),
-        left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),
+        left_(Turns::count(tile.block_count(args), warp.group)),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + Turns::first(warp.group), tile.first_strip(), warp.strip, left_ > 0),
         column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0),
-        unpacked_{warp.group, 0},
-        multiplied_{warp.group, 0} {}
+        unpacked_{Turns::first(warp.group), 0},
+        multiplied_{Turns::first(warp.group), 0} {}
 
   /// Every k block of the slice that is the group's.
   __device__ void run(WarpgroupSum<F>& sum) {
@@ -272,21 +278,24 @@ class Consumer {
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
     wait_barrier(stages_.full(unpacked_.stage), unpacked_.parity);
     strips_.unpack(strip, stages_.strips(unpacked_.stage), looks_ahead);
-    unpacked_.advance(config.k_groups);
+    advance(unpacked_);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
-    // B came by cp.async, which writes as threads do.
-    if constexpr (!config.prepare_dense) publish_to_async_proxy();
+    // cp.async writes as threads do.
+    if constexpr (copies_by_threads(config)) publish_to_async_proxy();
     sum.multiply(strip, stages_.dense(multiplied_.stage) + column_offset_);
   }
 
   __device__ void finish(WarpgroupSum<F>& sum) {
-    sum.finish(stages_.scales(multiplied_.stage));
+    sum.finish(stages_.scales(multiplied_.stage), left_ == 1);
     // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the others' reads.
     arrive(stages_.empty(multiplied_.stage));
-    multiplied_.advance(config.k_groups);
+    advance(multiplied_);
   }
+
+  /// Stages are a multiple of what all groups take in a turn: a stage's number tells the k block's place in its turn.
+  static __device__ void advance(Place& place) { place.advance(Turns::step(place.stage)); }
 
   UnpackWgmmaStages<F> stages_;
   unsigned left_;  ///< k blocks

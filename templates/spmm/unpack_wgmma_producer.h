@@ -5,6 +5,7 @@
 #include "parts/bulk_copy.h"
 #include "parts/dependent_launch.h"
 #include "parts/ordered_loads.h"
+#include "parts/tensor_copy.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
@@ -160,6 +161,40 @@ class DirectLines {
   unsigned to_;                 ///< where that line lies in a stage
 };
 
+/// B of 16-bit elements from where it lies, by a tensor map: a box for each plane of 64 columns, or one of all lines of k.
+template <class F>
+class TensorTiles {
+  static constexpr auto config = F::config;
+  static constexpr bool along_k = lines_along_k(F::traits, config);
+  static constexpr unsigned boxes = along_k || config.tile_columns < 64 ? 1 : config.tile_columns / 64;
+
+ public:
+  static constexpr unsigned bytes = dense_stage_bytes(F::traits, config);
+
+  template <class Args, class Tile>
+  __device__ TensorTiles(const Args& args, const Tile& tile)
+      : map_(args.dense_map),
+        product_(static_cast<int>(tile.product)),
+        column_(static_cast<int>(tile.first_column())),
+        k_(static_cast<int>(tile.first_block(args)) * packed_strip_columns) {}
+
+  /// Copies the next k block.
+  __device__ void copy(unsigned stage_dense, unsigned barrier) {
+#pragma unroll
+    for (unsigned box = 0; box < boxes; ++box) {
+      const int column = column_ + static_cast<int>(box) * 64;
+      copy_box(stage_dense + box * (bytes / boxes), map_, along_k ? k_ : column, along_k ? column : k_, product_, barrier);
+    }
+    k_ += packed_strip_columns;
+  }
+
+ private:
+  const TensorMap& map_;
+  int product_;
+  int column_;  ///< the tile's first
+  int k_;       ///< the next k block's first
+};
+
 /// Waits until the stage is empty: at once in the ring's first round.
 template <class F>
 __device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const RingPlace<F::config.stages>& place) {
@@ -208,18 +243,46 @@ __device__ inline void produce_direct(const Args& args, const Tile& tile, const 
   wait_async<0>();
 }
 
-/// Arrivals that fill a stage, beside the bytes.
-constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
-  return config.prepare_dense ? 1 : 1 + 32 * static_cast<unsigned>(config.producer_warps);
+/// One thread queues copies of everything, B's from where it lies.
+template <class F, class Args, class Tile>
+__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages) {
+  prefetch_map(args.dense_map);
+  wait_for_previous_launch();
+  const unsigned count = tile.block_count(args);
+  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), count);
+  TensorTiles<F> dense(args, tile);
+  RingPlace<F::config.stages> place;
+#pragma unroll 1
+  for (unsigned i = 0; i < count; ++i, place.advance()) {
+    wait_empty(stages, place);
+    strips.copy(stages.strips(place.stage), stages.full(place.stage), TensorTiles<F>::bytes);
+    dense.copy(stages.dense(place.stage), stages.full(place.stage));
+  }
+}
+
+/// B from where it lies, by one of the copying threads or by all. `thread`: of those.
+template <class F, class Args, class Tile>
+__device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
+  if constexpr (F::config.tensor_copies) {
+    if (thread == 0) produce_by_map<F>(args, tile, stages);
+  } else {
+    produce_direct<F>(args, tile, stages, thread);
+  }
+}
+
+/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that copy B.
+template <class Config>
+constexpr unsigned filling_arrivals(const Config& config) {
+  return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
 }
 
 /// `thread`: of the producing ones.
-template <class F>
-__device__ inline void produce(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
+template <class F, class Args>
+__device__ inline void produce(const Args& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
   if constexpr (F::config.prepare_dense) {
     if (thread == 0) produce_prepared(args, tile, stages);
   } else {
-    produce_direct(args, tile, stages, thread);
+    produce_from_place<F>(args, tile, stages, thread);
   }
 }
 

@@ -42,7 +42,7 @@ Spmm problem_of(std::int64_t n, Dtype element = Dtype::f16, Layout dense_layout 
 /// The plainest config: one warpgroup, two stages.
 SparseTensorWgmmaConfig plain(int tile_columns) { return {.warpgroups = 1, .tile_columns = tile_columns, .stages = 2}; }
 
-void check(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
+void check_one(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
   for (const test::NamedDevice& on : hoppers()) {
     const FieldMap fields = codegen::to_map(config);
     INFO(to_text(fields));
@@ -50,6 +50,15 @@ void check(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
     CHECK_MESSAGE(!reason, *reason);
     if (!reason) test::check_sparse(on, family(), c, fields);
   }
+}
+
+/// The config, whose B threads copy, and the same with the copy engine.
+void check(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
+  check_one(c, config);
+  SparseTensorWgmmaConfig mapped = config;
+  mapped.tensor_copies = true;
+  mapped.producer_warps = config.warpgroups == 1 ? 1 : 4;
+  check_one(c, mapped);
 }
 
 /// Ones on a diagonal that starts in a column, in one block or two: lines of a column-major B are whole copies.

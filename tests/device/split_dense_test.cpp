@@ -41,10 +41,10 @@ class HostDense {
   std::int64_t product_;
 };
 
-/// 2^e such that the largest finite magnitude of 64 elements lies in [2^13, 2^14), e at most 126; 1 where all are zero.
-float scale_of(const HostDense& b, std::int64_t first_k, std::int64_t column) {
+/// 2^e such that the largest finite magnitude of so many elements lies in [2^13, 2^14), e at most 126; 1 where all are zero.
+float scale_of(const HostDense& b, std::int64_t first_k, std::int64_t count, std::int64_t column) {
   float largest = 0;
-  for (std::int64_t k = first_k; k < first_k + 64; ++k)
+  for (std::int64_t k = first_k; k < first_k + count; ++k)
     if (std::isfinite(b.at(k, column))) largest = std::max(largest, std::fabs(b.at(k, column)));
   if (largest == 0) return 1;
   // Subnormal magnitudes count as the largest of them: the exponent is cut off anyway.
@@ -59,7 +59,7 @@ void put(std::vector<std::byte>& bytes, std::int64_t at, Dtype type, float value
 }
 
 /// Straight from the description of the format (abi/split_dense.h), without its functions.
-Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_columns) {
+Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_columns, std::int64_t scale_blocks) {
   const Dtype type = mode == PackedMode::f16x1 || mode == PackedMode::f16x3 ? Dtype::f16 : Dtype::bf16;
   const bool two = mode == PackedMode::f16x3 || mode == PackedMode::bf16x3;
   const std::int64_t k_blocks = (host.walked.cols + 63) / 64;
@@ -72,7 +72,7 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
     const HostDense b(host, product);
     for (std::int64_t block = 0; block < k_blocks; ++block)
       for (std::int64_t column = 0; column < column_tiles * tile_columns; ++column) {
-        const float scale = mode == PackedMode::f16x3 ? scale_of(b, 64 * block, column) : 1.0F;
+        const float scale = mode == PackedMode::f16x3 ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column) : 1.0F;
         if (mode == PackedMode::f16x3)
           tiles.scales[static_cast<std::size_t>((product * k_blocks + block) * column_tiles * tile_columns + column)] = 1 / scale;
         const std::int64_t first = ((product * column_tiles + column / tile_columns) * k_blocks + block) * tile_bytes;
@@ -91,18 +91,18 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
   return tiles;
 }
 
-std::string described(const tune::SpmmHost& host, PackedMode mode, int tile_columns) {
-  return fmt::format("k = {}, n = {}, {} columns a tile, {}, {}", host.walked.cols, host.problem.n, tile_columns, name(mode),
-                     ops::exact_key(host.problem));
+std::string described(const tune::SpmmHost& host, PackedMode mode, int tile_columns, int scale_blocks) {
+  return fmt::format("k = {}, n = {}, {} columns a tile, {} k blocks a scale, {}, {}", host.walked.cols, host.problem.n, tile_columns, scale_blocks,
+                     name(mode), ops::exact_key(host.problem));
 }
 
-void check(const tune::SpmmHost& host, PackedMode mode, int tile_columns) {
+void check(const tune::SpmmHost& host, PackedMode mode, int tile_columns, int scale_blocks = 1) {
   for (const test::NamedDevice& on : test::kernel_devices()) {
     device::Device& device = *on.device;
-    INFO(on.name, ": ", described(host, mode, tile_columns));
+    INFO(on.name, ": ", described(host, mode, tile_columns, scale_blocks));
     const TopologyStatistics statistics{.rows = host.walked.rows, .cols = host.walked.cols, .nonzeros = 1};
     const auto query = ops::make_query(host.problem, statistics, {host.problem.n, host.problem.n}, &device);
-    ops::SplitDense what{.mode = mode, .tile_columns = tile_columns};
+    ops::SplitDense what{.mode = mode, .tile_columns = tile_columns, .scale_blocks = scale_blocks};
     what.scales_offset_bytes = ops::split_tiles_bytes(*query, mode, tile_columns);
     const std::int64_t bytes = what.scales_offset_bytes + ops::split_scales_bytes(*query, mode, tile_columns);
     REQUIRE_FALSE(ops::split_dense_declined(*query, what));
@@ -121,7 +121,7 @@ void check(const tune::SpmmHost& host, PackedMode mode, int tile_columns) {
     launch.enqueue(device, device.own_stream(), &call);
     device.synchronize(device.own_stream());
 
-    const Tiles right = expected(host, mode, tile_columns);
+    const Tiles right = expected(host, mode, tile_columns, scale_blocks);
     std::vector<std::byte> found(right.bytes.size());
     device.copy_to_host(found.data(), workspace.data(), static_cast<std::int64_t>(found.size()));
     const auto different = std::mismatch(found.begin(), found.end(), right.bytes.begin());
@@ -166,6 +166,19 @@ TEST_CASE("tiles of B are the host's, bit for bit, for every mode, layout and al
       }
 }
 
+TEST_CASE("tiles of B: two k blocks share the scales of their columns, where there are two") {
+  sparse::Random random(seed + 2);
+  for (const int tile_columns : {64, 32})
+    for (const Layout layout : {Layout::row_major, Layout::column_major})
+      for (const std::int64_t k : {std::int64_t{40}, std::int64_t{64}, std::int64_t{128}, 65 + random.below(200)}) {
+        const Spmm problem{.n = 1 + random.below(100), .batch = 2, .dense_layout = layout, .alignment_bytes = 4};
+        tune::SpmmHost host = host_of(problem, k, random.bits());
+        // Neighbouring k blocks differ in size, so that each one's own scale would be another.
+        for (float& value : host.dense) value = std::ldexp(value, static_cast<int>(random.below(40)) - 20);
+        check(host, PackedMode::f16x3, tile_columns, 2);
+      }
+}
+
 TEST_CASE("tiles of a batch of B lie one after the other, and what lies between lines of B is in none") {
   for (const Mode& mode : modes()) {
     Spmm problem{.n = 37, .batch = 3, .element = mode.element, .dense_leading = 48, .dense_stride = 90 * 48};
@@ -194,6 +207,7 @@ TEST_CASE("scales keep the smallest and the largest magnitudes, and pass over wh
     }
   for (const int tile_columns : {64, 32}) {
     check(host, PackedMode::f16x3, tile_columns);
+    check(host, PackedMode::f16x3, tile_columns, 2);
     check(host, PackedMode::bf16x3, tile_columns);
   }
 }

@@ -6,6 +6,7 @@
 #include "codegen/fields.hpp"
 #include "device/uneven_mask.hpp"
 #include "device/unpack_harness.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 #include "sparse/generate.hpp"
 
@@ -54,7 +55,7 @@ UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
           .producer_warps = wide ? 1 : 4};
 }
 
-void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   for (const test::NamedDevice& on : hoppers()) {
     const ops::SpmmQuery query = c.query(on.device.get());
     const FieldMap fields = codegen::to_map(config);
@@ -63,6 +64,15 @@ void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
     CHECK_MESSAGE(!reason, reason.value_or(""));
     if (!reason) test::check_unpack(on, family(), c, fields);
   }
+}
+
+/// The config, and where threads copy B the same with the copy engine, whose boxes have 64 columns.
+void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+  check_one(c, config);
+  if (!copies_by_threads(config) || ops::is_narrower_than_boxes(c.query(nullptr), config.tile_columns)) return;
+  UnpackWgmmaConfig mapped = config;
+  mapped.tensor_copies = true;
+  check_one(c, mapped);
 }
 
 /// Ones on the diagonal.
@@ -142,6 +152,10 @@ TEST_CASE("unpack_wgmma: groups of warpgroups take a tile's k blocks in turn, wi
           config.stages = 2 * k_groups;
           for (const std::int64_t blocks : {k_groups, k_groups + 1, 2 * k_groups + 3, 21})
             check(UnpackCase(sparse::uniform(130, 64 * blocks - 5, 0.6, seed), problem, seed), config);
+          if (element == Dtype::f32) continue;
+          config.prepare_dense = false;
+          config.tile_columns = 64;
+          check(UnpackCase(sparse::uniform(130, 64 * 11 - 8, 0.6, seed), problem_of(64, element), seed), config);
         }
 }
 
@@ -164,7 +178,7 @@ TEST_CASE("unpack_wgmma: the tiles of a large product, their order, and slices o
     for (const int k_split : {1, 2, 3})
       for (const int raster_rows : {1, 2, 8}) {
         const Spmm problem = problem_of(200, element);
-        UnpackWgmmaConfig config = plain(problem, 32);
+        UnpackWgmmaConfig config = plain(problem, raster_rows == 1 ? 32 : 64);
         config.k_split = k_split;
         config.raster_rows = raster_rows;
         config.overlap = true;
@@ -203,6 +217,23 @@ TEST_CASE("unpack_wgmma: sizes that are multiples of nothing") {
     config.overlap = i % 4 < 2;
     check(UnpackCase(sparse::uniform(rows, cols, 0.6, random.bits()), problem, random.bits()), config);
   }
+}
+
+TEST_CASE("unpack_wgmma: a B of a batch as it lies, behind one another or side by side, with lines further apart than long") {
+  for (const Layout layout : {Layout::row_major, Layout::column_major})
+    for (const int columns : {64, 128, 256})
+      for (const bool side_by_side : {false, true}) {
+        constexpr std::int64_t n = 200;
+        constexpr std::int64_t cols = 328;
+        Spmm problem = problem_of(n, Dtype::f16);
+        problem.batch = 3;
+        problem.dense_layout = layout;
+        const std::int64_t length = layout == Layout::row_major ? n : cols;
+        const std::int64_t lines = layout == Layout::row_major ? cols : n;
+        problem.dense_leading = side_by_side ? problem.batch * (length + 8) : length + 24;
+        problem.dense_stride = side_by_side ? length + 8 : lines * problem.dense_leading + 40;
+        check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), plain(problem, columns));
+      }
 }
 
 TEST_CASE("unpack_wgmma: every epilogue, layout and type of C") {
@@ -246,12 +277,44 @@ TEST_CASE("unpack_wgmma: sums of many products of one sign stay within the promi
     const Spmm problem = problem_of(16);
     sparse::Csr csr = sparse::uniform(64, cols, 0.0, seed);
     csr.values.assign(static_cast<std::size_t>(csr.nonzeros()), 0.7);
-    UnpackWgmmaConfig config = plain(problem, 16);
-    check(UnpackCase(csr, problem, seed), config);
-    config.k_split = 2;
-    config.overlap = true;
-    check(UnpackCase(csr, problem, seed), config);
+    UnpackCase c(csr, problem, seed);
+    for (const bool positive : {false, true}) {
+      if (positive)
+        for (float& value : c.host.dense) value = std::fabs(value);
+      for (const int promotion_blocks : {1, 2}) {
+        UnpackWgmmaConfig config = plain(problem, 16);
+        config.promotion_blocks = promotion_blocks;
+        check(c, config);
+        config.k_split = 2;
+        config.overlap = true;
+        check(c, config);
+      }
+    }
   }
+}
+
+TEST_CASE("unpack_wgmma: two k blocks a promotion, with any number left over, in slices of k and by groups") {
+  for (const std::int64_t blocks : {1, 2, 3, 5, 8, 131})
+    for (const int k_split : {1, 2, 3})
+      for (const int k_groups : {1, 2})
+        for (const bool overlap : {false, true}) {
+          const Spmm problem = problem_of(70);
+          UnpackWgmmaConfig config = plain(problem, 32);
+          config.promotion_blocks = 2;
+          config.k_split = k_split;
+          config.k_groups = k_groups;
+          config.overlap = overlap;
+          config.stages = k_groups == 1 ? 3 : 4;
+          config.producer_warps = k_groups == 1 ? 1 : 4;
+          const std::int64_t slice = (blocks + 2 * k_split - 1) / (2 * k_split) * 2;
+          if ((k_split - 1) * slice >= blocks || (k_groups > 1 && slice < 2 * k_groups)) continue;  // rules
+          UnpackCase c(sparse::uniform(100, 64 * blocks - 7, 0.7, seed), problem, seed);
+          // Neighbouring k blocks of B differ in size, and pairs of them do.
+          for (std::int64_t k = 0; k < c.host.walked.cols; ++k)
+            for (std::int64_t j = 0; j < problem.n; ++j)
+              c.host.dense[static_cast<std::size_t>(k * problem.n + j)] *= std::ldexp(1.0F, static_cast<int>(k / 64 * 7 % 12));
+          check(c, config);
+        }
 }
 
 TEST_CASE("unpack_wgmma: magnitudes from 1e-30 to 1e30, by row of A and by column of B, stay within the promise") {
@@ -265,7 +328,11 @@ TEST_CASE("unpack_wgmma: magnitudes from 1e-30 to 1e30, by row of A and by colum
     for (std::int64_t k = 0; k < 256; ++k)
       for (std::int64_t j = 0; j < 64; ++j)
         c.host.dense[static_cast<std::size_t>(k * 64 + j)] *= static_cast<float>(std::pow(10.0, static_cast<double>(opposed ? -j % 8 : j % 31 - 15)));
-    check(c, plain(c.problem(), 64));
+    for (const int promotion_blocks : {1, 2}) {
+      UnpackWgmmaConfig config = plain(c.problem(), 64);
+      config.promotion_blocks = promotion_blocks;
+      check(c, config);
+    }
   }
 }
 
@@ -303,7 +370,9 @@ TEST_CASE("unpack_wgmma: a thousand executes back to back, on one workspace and 
           Spmm problem = problem_of(128, element);
           problem.value_lifetime = lifetime;
           const sparse::Csr mask = sparse::uniform(512, 512, 0.8, seed);
-          UnpackWgmmaConfig config = plain(problem, 32);
+          const bool mapped = element == Dtype::f16 && (k_split == 2) == (lifetime == ValueLifetime::per_call);
+          UnpackWgmmaConfig config = plain(problem, mapped ? 64 : 32);
+          config.tensor_copies = mapped;
           config.k_split = k_split;
           config.overlap = true;
           const FieldMap fields = codegen::to_map(config);

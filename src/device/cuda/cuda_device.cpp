@@ -2,12 +2,13 @@
 
 #include "base/text.hpp"
 #include "device/cuda/cuda_kernel.hpp"
+#include "device/cuda/tensor_map.hpp"
 
 namespace vostok::device::cuda {
 
 namespace {
 
-constexpr int hopper = 90;  // the first with programmatic dependent launch
+constexpr int hopper = 90;  // the first with programmatic dependent launch, and with tensor maps
 
 DevicePointer address(const void* memory) { return reinterpret_cast<DevicePointer>(memory); }
 
@@ -62,6 +63,13 @@ void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& 
                             .attribute_count = overlaps ? 1U : 0U};
   void* parameters[] = {const_cast<void*>(arguments)};  // NOLINT: the driver only reads it
   driver().require("launch kernel", driver().cuLaunchKernelEx, &config, loaded.function(), parameters, nullptr);
+}
+
+bool CudaDevice::has_tensor_maps() const { return properties_.capability >= hopper && driver().cuTensorMapEncodeTiled; }
+
+void CudaDevice::make_map(TensorMap& map) const {
+  const ContextScope scope(*context_);
+  encode_tensor_map(driver(), map);
 }
 
 void CudaDevice::fill(Stream stream, void* memory, int value, std::int64_t bytes) const {

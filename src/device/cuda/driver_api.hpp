@@ -67,6 +67,11 @@ enum class MemoryType : unsigned { host = 1, device = 2 };
 enum class CaptureMode : unsigned { global = 0, thread_local_mode = 1, relaxed = 2 };
 enum class CaptureStatus : unsigned { none = 0, active = 1, invalidated = 2 };
 enum class JitOption : unsigned { error_log_buffer = 5, error_log_bytes = 6 };
+enum class TensorDataType : unsigned { f16 = 6, bf16 = 9 };
+enum class TensorInterleave : unsigned { none = 0 };
+enum class TensorSwizzle : unsigned { bytes_128 = 3 };
+enum class TensorL2Promotion : unsigned { bytes_256 = 3 };
+enum class TensorFill : unsigned { zeros = 0 };
 enum class LibraryOption : unsigned { binary_is_preserved = 1 };
 enum class LaunchAttributeId : unsigned { programmatic_stream_serialization = 6 };
 
@@ -85,6 +90,11 @@ struct LaunchAttribute {
     char bytes[64];
     int programmatic_stream_serialization_allowed;
   } value;
+};
+
+/// A tensor map, opaque. The headers' own is aligned to 64 or 128 bytes, by version; the function asks for 64.
+struct alignas(64) EncodedTensorMap {
+  std::uint64_t opaque[16];
 };
 
 struct LaunchConfig {
@@ -112,63 +122,65 @@ struct DriverFunction {
 
 // Every function used, once: REQUIRED ones are in CUDA 11.8, the first driver with cuLaunchKernelEx; OPTIONAL ones are
 // newer or depend on the device. The exported name carries the version: plain cuMemAlloc is the 32-bit one of old.
-#define VOSTOK_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                                                        \
-  REQUIRED(cuInit, unsigned)                                                                                               \
-  REQUIRED(cuDriverGetVersion, int*)                                                                                       \
-  REQUIRED(cuGetErrorName, Result, const char**)                                                                           \
-  REQUIRED(cuGetErrorString, Result, const char**)                                                                         \
-  REQUIRED(cuDeviceGetCount, int*)                                                                                         \
-  REQUIRED(cuDeviceGet, DeviceHandle*, int)                                                                                \
-  REQUIRED(cuDeviceGetName, char*, int, DeviceHandle)                                                                      \
-  REQUIRED(cuDeviceGetUuid, Uuid*, DeviceHandle)                                                                           \
-  REQUIRED(cuDeviceGetPCIBusId, char*, int, DeviceHandle)                                                                  \
-  REQUIRED(cuDeviceTotalMem_v2, std::size_t*, DeviceHandle)                                                                \
-  REQUIRED(cuDeviceGetAttribute, int*, DeviceAttribute, DeviceHandle)                                                      \
-  REQUIRED(cuDevicePrimaryCtxRetain, ContextHandle*, DeviceHandle)                                                         \
-  REQUIRED(cuDevicePrimaryCtxRelease_v2, DeviceHandle)                                                                     \
-  REQUIRED(cuCtxGetCurrent, ContextHandle*)                                                                                \
-  REQUIRED(cuCtxSetCurrent, ContextHandle)                                                                                 \
-  REQUIRED(cuCtxGetDevice, DeviceHandle*)                                                                                  \
-  REQUIRED(cuThreadExchangeStreamCaptureMode, CaptureMode*)                                                                \
-  REQUIRED(cuStreamCreate, StreamHandle*, unsigned)                                                                        \
-  REQUIRED(cuStreamDestroy_v2, StreamHandle)                                                                               \
-  REQUIRED(cuStreamSynchronize, StreamHandle)                                                                              \
-  REQUIRED(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                                         \
-  REQUIRED(cuStreamIsCapturing, StreamHandle, CaptureStatus*)                                                              \
-  REQUIRED(cuStreamBeginCapture_v2, StreamHandle, CaptureMode)                                                             \
-  REQUIRED(cuStreamEndCapture, StreamHandle, GraphHandle*)                                                                 \
-  REQUIRED(cuGraphDestroy, GraphHandle)                                                                                    \
-  REQUIRED(cuGraphInstantiateWithFlags, GraphExecHandle*, GraphHandle, unsigned long long)                                 \
-  REQUIRED(cuGraphExecDestroy, GraphExecHandle)                                                                            \
-  REQUIRED(cuGraphUpload, GraphExecHandle, StreamHandle)                                                                   \
-  REQUIRED(cuGraphLaunch, GraphExecHandle, StreamHandle)                                                                   \
-  REQUIRED(cuEventCreate, EventHandle*, unsigned)                                                                          \
-  REQUIRED(cuEventDestroy_v2, EventHandle)                                                                                 \
-  REQUIRED(cuEventRecord, EventHandle, StreamHandle)                                                                       \
-  REQUIRED(cuEventQuery, EventHandle)                                                                                      \
-  REQUIRED(cuEventSynchronize, EventHandle)                                                                                \
-  REQUIRED(cuEventElapsedTime, float*, EventHandle, EventHandle)                                                           \
-  REQUIRED(cuMemAlloc_v2, DevicePointer*, std::size_t)                                                                     \
-  REQUIRED(cuMemFree_v2, DevicePointer)                                                                                    \
-  REQUIRED(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, StreamHandle)                                    \
-  REQUIRED(cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, StreamHandle)                                          \
-  REQUIRED(cuMemsetD8Async, DevicePointer, unsigned char, std::size_t, StreamHandle)                                       \
-  REQUIRED(cuPointerGetAttribute, void*, PointerAttribute, DevicePointer)                                                  \
-  REQUIRED(cuModuleLoadDataEx, ModuleHandle*, const void*, unsigned, JitOption*, void**)                                   \
-  REQUIRED(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char*)                                                \
-  REQUIRED(cuModuleUnload, ModuleHandle)                                                                                   \
-  REQUIRED(cuFuncSetAttribute, FunctionHandle, FunctionAttribute, int)                                                     \
-  REQUIRED(cuLaunchKernelEx, const LaunchConfig*, FunctionHandle, void**, void**)                                          \
-  REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)                            \
-  OPTIONAL(cuDeviceGetUuid_v2, Uuid*, DeviceHandle)                                                                        \
-  OPTIONAL(cuMemAllocAsync, DevicePointer*, std::size_t, StreamHandle)                                                     \
-  OPTIONAL(cuMemFreeAsync, DevicePointer, StreamHandle)                                                                    \
-  OPTIONAL(cuLibraryLoadData, LibraryHandle*, const void*, JitOption*, void**, unsigned, LibraryOption*, void**, unsigned) \
-  OPTIONAL(cuLibraryGetKernel, KernelHandle*, LibraryHandle, const char*)                                                  \
-  OPTIONAL(cuLibraryUnload, LibraryHandle)                                                                                 \
-  OPTIONAL(cuKernelGetFunction, FunctionHandle*, KernelHandle)                                                             \
-  OPTIONAL(cuFuncLoad, FunctionHandle)                                                                                     \
-  OPTIONAL(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*)
+#define VOSTOK_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                                                                \
+  REQUIRED(cuInit, unsigned)                                                                                                       \
+  REQUIRED(cuDriverGetVersion, int*)                                                                                               \
+  REQUIRED(cuGetErrorName, Result, const char**)                                                                                   \
+  REQUIRED(cuGetErrorString, Result, const char**)                                                                                 \
+  REQUIRED(cuDeviceGetCount, int*)                                                                                                 \
+  REQUIRED(cuDeviceGet, DeviceHandle*, int)                                                                                        \
+  REQUIRED(cuDeviceGetName, char*, int, DeviceHandle)                                                                              \
+  REQUIRED(cuDeviceGetUuid, Uuid*, DeviceHandle)                                                                                   \
+  REQUIRED(cuDeviceGetPCIBusId, char*, int, DeviceHandle)                                                                          \
+  REQUIRED(cuDeviceTotalMem_v2, std::size_t*, DeviceHandle)                                                                        \
+  REQUIRED(cuDeviceGetAttribute, int*, DeviceAttribute, DeviceHandle)                                                              \
+  REQUIRED(cuDevicePrimaryCtxRetain, ContextHandle*, DeviceHandle)                                                                 \
+  REQUIRED(cuDevicePrimaryCtxRelease_v2, DeviceHandle)                                                                             \
+  REQUIRED(cuCtxGetCurrent, ContextHandle*)                                                                                        \
+  REQUIRED(cuCtxSetCurrent, ContextHandle)                                                                                         \
+  REQUIRED(cuCtxGetDevice, DeviceHandle*)                                                                                          \
+  REQUIRED(cuThreadExchangeStreamCaptureMode, CaptureMode*)                                                                        \
+  REQUIRED(cuStreamCreate, StreamHandle*, unsigned)                                                                                \
+  REQUIRED(cuStreamDestroy_v2, StreamHandle)                                                                                       \
+  REQUIRED(cuStreamSynchronize, StreamHandle)                                                                                      \
+  REQUIRED(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                                                 \
+  REQUIRED(cuStreamIsCapturing, StreamHandle, CaptureStatus*)                                                                      \
+  REQUIRED(cuStreamBeginCapture_v2, StreamHandle, CaptureMode)                                                                     \
+  REQUIRED(cuStreamEndCapture, StreamHandle, GraphHandle*)                                                                         \
+  REQUIRED(cuGraphDestroy, GraphHandle)                                                                                            \
+  REQUIRED(cuGraphInstantiateWithFlags, GraphExecHandle*, GraphHandle, unsigned long long)                                         \
+  REQUIRED(cuGraphExecDestroy, GraphExecHandle)                                                                                    \
+  REQUIRED(cuGraphUpload, GraphExecHandle, StreamHandle)                                                                           \
+  REQUIRED(cuGraphLaunch, GraphExecHandle, StreamHandle)                                                                           \
+  REQUIRED(cuEventCreate, EventHandle*, unsigned)                                                                                  \
+  REQUIRED(cuEventDestroy_v2, EventHandle)                                                                                         \
+  REQUIRED(cuEventRecord, EventHandle, StreamHandle)                                                                               \
+  REQUIRED(cuEventQuery, EventHandle)                                                                                              \
+  REQUIRED(cuEventSynchronize, EventHandle)                                                                                        \
+  REQUIRED(cuEventElapsedTime, float*, EventHandle, EventHandle)                                                                   \
+  REQUIRED(cuMemAlloc_v2, DevicePointer*, std::size_t)                                                                             \
+  REQUIRED(cuMemFree_v2, DevicePointer)                                                                                            \
+  REQUIRED(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, StreamHandle)                                            \
+  REQUIRED(cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, StreamHandle)                                                  \
+  REQUIRED(cuMemsetD8Async, DevicePointer, unsigned char, std::size_t, StreamHandle)                                               \
+  REQUIRED(cuPointerGetAttribute, void*, PointerAttribute, DevicePointer)                                                          \
+  REQUIRED(cuModuleLoadDataEx, ModuleHandle*, const void*, unsigned, JitOption*, void**)                                           \
+  REQUIRED(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char*)                                                        \
+  REQUIRED(cuModuleUnload, ModuleHandle)                                                                                           \
+  REQUIRED(cuFuncSetAttribute, FunctionHandle, FunctionAttribute, int)                                                             \
+  REQUIRED(cuLaunchKernelEx, const LaunchConfig*, FunctionHandle, void**, void**)                                                  \
+  REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)                                    \
+  OPTIONAL(cuDeviceGetUuid_v2, Uuid*, DeviceHandle)                                                                                \
+  OPTIONAL(cuMemAllocAsync, DevicePointer*, std::size_t, StreamHandle)                                                             \
+  OPTIONAL(cuMemFreeAsync, DevicePointer, StreamHandle)                                                                            \
+  OPTIONAL(cuLibraryLoadData, LibraryHandle*, const void*, JitOption*, void**, unsigned, LibraryOption*, void**, unsigned)         \
+  OPTIONAL(cuLibraryGetKernel, KernelHandle*, LibraryHandle, const char*)                                                          \
+  OPTIONAL(cuLibraryUnload, LibraryHandle)                                                                                         \
+  OPTIONAL(cuKernelGetFunction, FunctionHandle*, KernelHandle)                                                                     \
+  OPTIONAL(cuFuncLoad, FunctionHandle)                                                                                             \
+  OPTIONAL(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*)                                            \
+  OPTIONAL(cuTensorMapEncodeTiled, EncodedTensorMap*, TensorDataType, unsigned, void*, const std::uint64_t*, const std::uint64_t*, \
+           const std::uint32_t*, const std::uint32_t*, TensorInterleave, TensorSwizzle, TensorL2Promotion, TensorFill)
 
 /// The table of functions. Members carry the exported names, so that what is called is what was looked up.
 struct DriverApi {

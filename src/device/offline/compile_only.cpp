@@ -24,6 +24,8 @@ class CompileOnly final : public Device {
   int registers_per_multiprocessor() const override { return description_.registers_per_multiprocessor; }
   int threads_per_multiprocessor() const override { return description_.threads_per_multiprocessor; }
 
+  /// Its driver is taken to be new; families ask where its architecture has them.
+  bool has_tensor_maps() const override { return true; }
   const Compiler& compiler() const override { return *compiler_; }
   std::shared_ptr<const Kernel> load(const Image&, std::int64_t) override { return std::make_shared<const KernelElsewhere>(); }
   void launch(Stream, const Kernel&, const LaunchShape&, const void*, std::size_t) const override { fail_absent("launch a kernel"); }

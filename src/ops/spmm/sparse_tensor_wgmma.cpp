@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "codegen/expression.hpp"
+#include "ops/spmm/dense_map.hpp"
 
 namespace vostok::ops {
 
@@ -21,8 +22,9 @@ Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& co
       .features = "a"};
   const device::LaunchShape shape = {
       .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
-  return Launch::of<SpmmArguments, SparseTensorArgs>(std::move(request), shape,
-                                                     sparse_tensor::binding(query, workspace(query, config).product, topology));
+  const DenseBoxes boxes = {.layout = t.dense_layout, .element = t.element, .tile_columns = config.tile_columns};
+  return launch_maybe_mapped<SparseTensorArgs>(std::move(request), shape, sparse_tensor::binding(query, workspace(query, config).product, topology),
+                                               config.tensor_copies, boxes);
 }
 
 }  // namespace

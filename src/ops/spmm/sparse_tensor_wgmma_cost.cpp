@@ -30,7 +30,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   constexpr double l2_bytes_per_cycle = 39.4;
   const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
-  const double copies = c.tile_columns * split_line_bytes / 16.0;
+  const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes / 16.0 : 0;
   const double bytes = c.tile_columns * split_line_bytes + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (load_instructions + passes * 14) + copies / 32 * copy_instructions / 4,

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 
@@ -45,14 +46,21 @@ constexpr std::array rules = {
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_passes is 1 to 4",
          [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps * sparse_most_passes; }},
-    Rule{"four warps copy", [](const Case& c) { return c.config.producer_warps != 4; }},
+    Rule{"four warps copy, or one where the copy engine does and warpgroups exchange no registers",
+         [](const Case& c) {
+           const bool one_may = c.config.tensor_copies && c.config.warpgroups == 1;
+           return c.config.producer_warps != 4 && !(one_may && c.config.producer_warps == 1);
+         }},
+    Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
+         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
+    Rule{"B is larger than a tensor map can say", [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
          [](const Case& c) {
            return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
                   c.config.min_blocks < 1 || c.config.min_blocks > 16;
          }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > 2048; }},
+         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).

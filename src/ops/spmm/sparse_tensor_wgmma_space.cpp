@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 
 namespace vostok::ops::sparse_tensor_wgmma {
@@ -24,6 +25,12 @@ constexpr std::array pass_rooms = {sparse_steps * sparse_most_passes, 3};
 constexpr std::array k_splits = {1, 2, 3, 4, 6, 8};
 constexpr std::array raster_row_counts = {8, 4, 16, 32};
 
+/// Whether the copy engine copies B, the likely better first.
+std::vector<bool> tensor_copies(const SpmmQuery& query) {
+  if (lacks_tensor_maps(query) || is_past_tensor_maps(query)) return {false};
+  return {true, false};
+}
+
 /// As many stages as fit where so many blocks share a multiprocessor, up to six.
 int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
   constexpr int most_stages = 6;
@@ -35,13 +42,15 @@ int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& confi
   return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
 }
 
-SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, int k_split) {
+SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, int k_split, bool tensor_copies) {
   SparseTensorWgmmaConfig config = {.warpgroups = shape.warpgroups,
                                     .tile_columns = shape.tile_columns,
                                     .strip_passes = strip_passes,
                                     .k_split = k_split,
+                                    .producer_warps = tensor_copies && shape.warpgroups == 1 ? 1 : 4,
                                     .min_blocks = shape.min_blocks,
-                                    .stream_output = sparse_tensor::streams_output(query)};
+                                    .stream_output = sparse_tensor::streams_output(query),
+                                    .tensor_copies = tensor_copies};
   config.stages = stages_that_fit(query, config);
   return config;
 }
@@ -51,7 +60,8 @@ template <class Visit>
 void for_each_config(const SpmmQuery& query, Visit visit) {
   for (const Shape& shape : shapes)
     for (const int strip_passes : pass_rooms)
-      for (const int k_split : k_splits) visit(config_of(query, shape, strip_passes, k_split));
+      for (const int k_split : k_splits)
+        for (const bool by_map : tensor_copies(query)) visit(config_of(query, shape, strip_passes, k_split, by_map));
 }
 
 void add_new(std::vector<SparseTensorWgmmaConfig>& list, const SparseTensorWgmmaConfig& config) {
@@ -74,13 +84,20 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
   return list;
 }
 
+/// The same tile, whose B threads copy.
+SparseTensorWgmmaConfig copied_by_threads(SparseTensorWgmmaConfig config) {
+  config.tensor_copies = false;
+  config.producer_warps = 4;
+  return config;
+}
+
 }  // namespace
 
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
   const std::vector<Ranked> list = ranked(query);
   if (!list.empty()) return list.front().config;
   // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, shapes.back(), pass_rooms.back(), k_splits.front());
+  return config_of(query, shapes.back(), pass_rooms.back(), k_splits.front(), false);
 }
 
 std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) {
@@ -99,6 +116,11 @@ std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
   std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
   for (const Ranked& candidate : ranked(query)) {
     if (list.size() == length) break;
+    // Both ways of B for the best tile; of the others the likely better one, or ways would crowd out tiles.
+    const auto listed = std::find_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) {
+      return c.tensor_copies && !candidate.config.tensor_copies && copied_by_threads(c) == candidate.config;
+    });
+    if (listed != list.end() && listed != list.begin()) continue;
     add_new(list, candidate.config);
     // The model is least sure of how tiles share what they read.
     SparseTensorWgmmaConfig other = candidate.config;

@@ -33,6 +33,7 @@ struct Binding {
   std::int64_t tiles_offset_bytes;
   std::int64_t scales_offset_bytes;
   int tile_columns;
+  int scale_blocks;
 
   device::Dim3 operator()(const SpmmArguments& call, SplitDenseArgs& args) const {
     const StoredMatrix b = stored_matrix(layout, k, call.n, leading, stride);
@@ -47,7 +48,7 @@ struct Binding {
             .column_tiles = static_cast<unsigned>(column_tiles),
             .k_blocks = static_cast<unsigned>(packed_k_blocks(k)),
             .batch = static_cast<unsigned>(batch)};
-    return grid_of(column_tiles, packed_k_blocks(k) * batch);
+    return grid_of(column_tiles, ceil_div(packed_k_blocks(k), scale_blocks) * batch);
   }
 };
 
@@ -77,7 +78,7 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                                    .layout = problem.dense_layout,
                                    .alignment = dense_alignment(query),
                                    .batched = problem.batch > 1};
-  const SplitDenseConfig config = {.tile_columns = what.tile_columns, .threads = 256};
+  const SplitDenseConfig config = {.tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
   codegen::KernelRequest request = {.family = "split_dense",
                                     .header = "spmm/split_dense.h",
                                     .expression = codegen::name_expression("split_dense", "SplitDenseTraits", traits, "SplitDenseConfig", config)};
@@ -89,7 +90,8 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                            .stride = problem.dense_stride,
                            .tiles_offset_bytes = what.tiles_offset_bytes,
                            .scales_offset_bytes = what.scales_offset_bytes,
-                           .tile_columns = what.tile_columns};
+                           .tile_columns = what.tile_columns,
+                           .scale_blocks = what.scale_blocks};
   return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding);
 }
 

@@ -12,6 +12,7 @@ namespace vostok::ops {
 struct SplitDense {
   PackedMode mode = PackedMode::f16x3;
   int tile_columns = 64;
+  int scale_blocks = 1;                 ///< k blocks whose columns have one scale
   std::int64_t tiles_offset_bytes = 0;  ///< where the tiles lie in the workspace, a multiple of 256
   std::int64_t scales_offset_bytes = 0;
 };

@@ -6,6 +6,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/packed_operand.hpp"
 
@@ -89,20 +90,23 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                            .output_stride = problem.output_stride,
                            .slice_blocks = slice_blocks(query, config),
                            .prepares = config.prepare_dense};
-  return Launch::of<SpmmArguments, UnpackWgmmaArgs>(std::move(request), shape, binding);
+  const DenseBoxes boxes = {.layout = problem.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
+  return launch_maybe_mapped<UnpackWgmmaArgs>(std::move(request), shape, binding, config.tensor_copies, boxes);
 }
 
 }  // namespace
 
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return ceil_div(packed_k_blocks(query.statistics.cols), config.k_split);
+  const std::int64_t blocks = ceil_div(packed_k_blocks(query.statistics.cols), config.k_split);
+  return round_up(blocks, scale_blocks(config));
 }
 
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
   layout.bytes = packed_workspace_bytes(query, config.mode);
-  layout.dense = {.mode = config.mode, .tile_columns = prepared_columns(config), .tiles_offset_bytes = layout.bytes};
+  layout.dense = {
+      .mode = config.mode, .tile_columns = prepared_columns(config), .scale_blocks = scale_blocks(config), .tiles_offset_bytes = layout.bytes};
   if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
   layout.dense.scales_offset_bytes = layout.bytes;
   if (config.prepare_dense) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));

@@ -44,7 +44,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double copies = c.prepare_dense ? 0 : c.tile_columns * 8 / 32.0 * 4 / 4;
+  const double copies = !copies_by_threads(c) ? 0 : c.tile_columns * 8 / 32.0 * 4 / 4;
   const double unpacking = unpack_latency + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2;
@@ -53,7 +53,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
           .memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle,
-          .chain = std::max(chain / c.k_groups, c.prepare_dense ? producer_latency : direct_producer_latency)};
+          .chain = std::max(chain / c.k_groups, copies_by_threads(c) ? direct_producer_latency : producer_latency)};
 }
 
 /// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where

@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 #include "ops/topology/packed_strips.hpp"
@@ -61,15 +62,25 @@ constexpr std::array rules = {
     Rule{"an f32 B is split into two terms by a launch before", [](const Case& c) { return terms(c.config) == 2 && !c.config.prepare_dense; }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
+    Rule{"tensor_copies takes B from where it lies: prepare_dense is false",
+         [](const Case& c) { return c.config.tensor_copies && c.config.prepare_dense; }},
+    Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
+         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
+    Rule{"B is larger than a tensor map can say", [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
+    Rule{"boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
+         [](const Case& c) { return c.config.tensor_copies && is_narrower_than_boxes(c.query, c.config.tile_columns); }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
-    Rule{"stages is a multiple of k_groups, and at least twice as many where they overlap",
-         [](const Case& c) { return c.config.stages % c.config.k_groups != 0 || c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1); }},
+    Rule{"stages is a multiple of k_groups times the k blocks that they take in a turn, and at least twice k_groups where they overlap",
+         [](const Case& c) {
+           return (c.config.k_groups > 1 && c.config.stages % turn_blocks(c.config) != 0) ||
+                  c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1);
+         }},
     Rule{"strip_pairs is a multiple of 4 from 16 to 512",
          [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
-    Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
+    Rule{"promotion_blocks is 0 to 1024, and 1 or 2 where columns have scales",
          [](const Case& c) {
-           return c.config.promotion_blocks < 0 || c.config.promotion_blocks > 1024 ||
-                  (packed_scales_rows(c.config.mode) && c.config.promotion_blocks != 1);
+           const int blocks = c.config.promotion_blocks;
+           return blocks < 0 || blocks > 1024 || (packed_scales_rows(c.config.mode) && blocks != 1 && blocks != 2);
          }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
          [](const Case& c) {
@@ -89,8 +100,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
-    Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
-         [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
+    Rule{"a slice of k has fewer blocks of 64 than k_groups take in a turn",
+         [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < turn_blocks(c.config); }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/checked.hpp"
+#include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -29,10 +30,20 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
   return {PackedMode::f16x3};
 }
 
-/// Whether B is prepared, the likely better first: 16-bit elements are copied as they lie where that is possible.
-std::vector<bool> preparations(const SpmmQuery& query) {
-  if (query.problem.element == Dtype::f32 || dense_alignment(query) < 16) return {true};
-  return {false, true};
+/// How B comes to shared memory.
+struct DenseWay {
+  bool prepare_dense;
+  bool tensor_copies;
+};
+
+/// Every way, the likely better first: 16-bit elements are copied as they lie where that is possible, by the copy engine where it can.
+std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
+  constexpr DenseWay prepared{true, false};
+  constexpr DenseWay by_threads{false, false};
+  constexpr DenseWay by_map{false, true};
+  if (query.problem.element == Dtype::f32 || dense_alignment(query) < 16) return {prepared};
+  if (lacks_tensor_maps(query) || is_past_tensor_maps(query)) return {by_threads, prepared};
+  return {by_map, by_threads, prepared};
 }
 
 /// Pairs that a stage has room for: every strip's, so that none is read from global memory, or the usual ones', for more stages.
@@ -49,12 +60,12 @@ bool streams_output(const SpmmQuery& query) {
   return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
 }
 
-/// k blocks between promotions: scales change with each, two bf16 terms gain as often, and plain 16-bit sums that are rounded to 16 bits hide
-/// what tensor cores cut.
-int promotion_blocks(const SpmmQuery& query, PackedMode mode, int tile_columns) {
-  if (packed_scales_rows(mode)) return 1;
-  if (tile_columns > 128) return 0;
-  if (packed_pair_words(mode) == 2) return 4;
+/// k blocks between promotions: where columns have scales two keep the promise of math = accurate and more do not, bf16 terms gain up to four,
+/// and plain 16-bit sums that are rounded to 16 bits hide what tensor cores cut.
+int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  if (packed_scales_rows(config.mode)) return packed_k_blocks(query.statistics.cols) >= 2 * config.k_groups && config.k_groups <= 2 ? 2 : 1;
+  if (config.tile_columns > 128) return 0;
+  if (packed_pair_words(config.mode) == 2) return 4;
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
 }
 
@@ -66,13 +77,14 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
   const int least = std::max(2, config.k_groups * (config.overlap ? 2 : 1));
   const auto fitting = static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, most_stages));
-  return std::max(least, fitting / config.k_groups * config.k_groups);
+  const int multiple = config.k_groups == 1 ? 1 : turn_blocks(config);
+  return std::max((least + multiple - 1) / multiple * multiple, fitting / multiple * multiple);
 }
 
 /// What a shape leaves open, decided.
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
-  config.producer_warps = consumer_warps(config) > 4 || !config.prepare_dense ? 4 : 1;
-  config.promotion_blocks = promotion_blocks(query, config.mode, config.tile_columns);
+  config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
+  config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query);
   config.stages = stages_that_fit(query, config);
   return config;
@@ -82,7 +94,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
-    for (const bool prepare_dense : preparations(query))
+    for (const auto [prepare_dense, tensor_copies] : dense_ways(query))
       for (const auto [warpgroups, k_groups] : warpgroup_counts)
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
@@ -94,7 +106,8 @@ void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
                                      .strip_pairs = strip_pairs,
                                      .overlap = overlap,
                                      .prepare_dense = prepare_dense,
-                                     .min_blocks = min_blocks}));
+                                     .min_blocks = min_blocks,
+                                     .tensor_copies = tensor_copies}));
 }
 
 struct Ranked {
@@ -128,13 +141,20 @@ void add_new(std::vector<UnpackWgmmaConfig>& list, const UnpackWgmmaConfig& conf
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
+/// Whether both are one tile in one rhythm, whatever way B comes and however k is cut.
+bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
+  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
+         a.min_blocks == b.min_blocks && a.overlap == b.overlap;
+}
+
 }  // namespace
 
 UnpackWgmmaConfig default_config(const SpmmQuery& query) {
   const std::vector<Ranked> shapes = ranked_shapes(query);
   if (!shapes.empty()) return shapes.front().config;
   // Nothing is admitted: the rule that the smallest tile breaks is the reason.
-  return complete(query, {.mode = modes(query).front(), .warpgroups = 1, .tile_columns = 8, .prepare_dense = preparations(query).front()});
+  return complete(query,
+                  {.mode = modes(query).front(), .warpgroups = 1, .tile_columns = 8, .prepare_dense = dense_ways(query).front().prepare_dense});
 }
 
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
@@ -158,6 +178,9 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   for (const Ranked& shape : ranked_shapes(query)) {
     if (list.size() == most) break;
+    // Every way of B for the best shape; of the others the likely best way, or ways would crowd out shapes.
+    const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
+    if (listed != list.end() && listed != list.begin()) continue;
     add_new(list, shape.config);
     // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit.
     UnpackWgmmaConfig other = shape.config;

@@ -95,7 +95,7 @@ TEST_CASE("the same source gives the same machine code") {
 TEST_CASE("internal names give code no other bytes a second later") {
   if (!real_nvrtc()) return;
   const auto known = device::cuda::open_nvrtc_library(std::nullopt)->process_options();
-  if (std::find(known.begin(), known.end(), "--frandom-seed=vostok") == known.end()) {
+  if (std::none_of(known.begin(), known.end(), [](const std::string& option) { return option.starts_with("--frandom-seed="); })) {
     MESSAGE("skipped: this NVRTC takes no seed");
     return;
   }

@@ -53,9 +53,12 @@ class FakeDevice : public device::Device {
   std::function<void(const device::Image&)> on_load = [](const device::Image&) {};
   mutable std::atomic<int> launches = 0;
   std::function<void(const FakeKernel&)> on_launch = [](const FakeKernel&) {};
+  std::function<void(const void*, std::size_t)> on_arguments = [](const void*, std::size_t) {};
   std::atomic<int> allocations_alive = 0;
   std::function<void(std::int64_t bytes)> on_allocate = [](std::int64_t) {};
   bool capturing = false;
+  bool tensor_maps = true;
+  std::function<void(TensorMap&)> on_map = [](TensorMap&) {};
 
   /// Called by a test's enqueue functions: launch number `launch`.
   void note(int launch) { recording_.push_back(launch); }
@@ -77,10 +80,13 @@ class FakeDevice : public device::Device {
     on_load(image);
     return std::make_shared<FakeKernel>(image.binary);
   }
-  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape&, const void*, std::size_t) const override {
+  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape&, const void* arguments, std::size_t bytes) const override {
     ++launches;
+    on_arguments(arguments, bytes);
     on_launch(static_cast<const FakeKernel&>(kernel));
   }
+  bool has_tensor_maps() const override { return tensor_maps; }
+  void make_map(TensorMap& map) const override { on_map(map); }
   void fill(Stream, void* memory, int value, std::int64_t bytes) const override { std::memset(memory, value, static_cast<std::size_t>(bytes)); }
   void* allocate(std::int64_t bytes) override {
     on_allocate(bytes);

@@ -56,7 +56,7 @@ Spmm random_problem(sparse::Random& random) {
 }
 
 device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
-  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  alignas(ops::argument_alignment) unsigned char arguments[ops::max_argument_bytes];
   char memory[1] = {};
   const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
   return launch.bind(&call, arguments);
@@ -112,16 +112,58 @@ TEST_CASE("sparse_tensor_wgmma's rules name what they forbid") {
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.tile_columns = 32; }), "tile_columns"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 9; }), "stages"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.strip_passes = 0; }), "strip_passes"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1; }), "four warps"));
+  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }), "four warps"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129; }), "slices"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
   CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }), "registers"));
   CHECK(holds(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer), [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
               "columns"));
-  CHECK(holds(forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
-                        [](SparseTensorWgmmaConfig& c) { c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.min_blocks = 1; }),
-              "rows"));
+  CHECK(holds(
+      forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
+                [](SparseTensorWgmmaConfig& c) { c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.producer_warps = 4, c.min_blocks = 1; }),
+      "rows"));
+}
+
+TEST_CASE("sparse_tensor_wgmma's tensor_copies are for a device that makes maps, and take one warp where nobody exchanges registers") {
+  test::FakeDevice device;
+  const auto reason = [&](const std::function<void(SparseTensorWgmmaConfig&)>& change) {
+    SparseTensorWgmmaConfig config{.warpgroups = 1, .tile_columns = 128, .stages = 2, .producer_warps = 1, .tensor_copies = true};
+    change(config);
+    return ops::sparse_tensor_wgmma::forbidden(query_of(large, layer, &device), config).value_or("");
+  };
+  CHECK(reason([](SparseTensorWgmmaConfig&) {}).empty());
+  CHECK(reason([](SparseTensorWgmmaConfig& c) { c.producer_warps = 4; }).empty());
+  CHECK(holds(reason([](SparseTensorWgmmaConfig& c) { c.warpgroups = 2; }), "four warps"));
+  CHECK(holds(reason([](SparseTensorWgmmaConfig& c) { c.tensor_copies = false; }), "four warps"));
+  device.tensor_maps = false;
+  CHECK(holds(reason([](SparseTensorWgmmaConfig&) {}), "CUDA 12.0"));
+  CHECK(holds(ops::sparse_tensor_wgmma::forbidden(query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
+                                                  {.tile_columns = 128, .stages = 2, .tensor_copies = true})
+                  .value_or(""),
+              "larger than a tensor map"));
+}
+
+TEST_CASE("sparse_tensor_wgmma's space copies B by maps and by threads, by maps first, and by threads alone without them") {
+  test::FakeDevice device;
+  const auto ways = [&](const std::vector<SparseTensorWgmmaConfig>& list, const ops::SpmmQuery& query) {
+    std::set<bool> found;
+    for (const SparseTensorWgmmaConfig& c : list)
+      if (!ops::sparse_tensor_wgmma::forbidden(query, c)) found.insert(c.tensor_copies);
+    return found;
+  };
+  const ops::SpmmQuery query = query_of(large, layer, &device);
+  CHECK(ops::sparse_tensor_wgmma::default_config(query).tensor_copies);
+  CHECK(ways(ops::sparse_tensor_wgmma::space(query), query) == std::set<bool>{false, true});
+  CHECK(ways(ops::sparse_tensor_wgmma::short_list(query), query) == std::set<bool>{false, true});
+  std::set<std::pair<int, int>> tiles;  // ways of B leave room for several
+  for (const SparseTensorWgmmaConfig& c :
+       ops::sparse_tensor_wgmma::short_list(query_of({.n = 512, .element = Dtype::f16}, statistics_of(8192, 2048, 0.1), &device)))
+    tiles.insert({c.warpgroups, c.tile_columns});
+  CHECK(tiles.size() >= 3);
+  device.tensor_maps = false;
+  CHECK(ways(ops::sparse_tensor_wgmma::space(query), query) == std::set<bool>{false});
+  CHECK_FALSE(ops::sparse_tensor_wgmma::default_config(query).tensor_copies);
 }
 
 TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a, and only what follows a launch of the plan may start before that ends") {

@@ -56,7 +56,7 @@ Spmm random_problem(sparse::Random& random) {
 
 /// What a launch's shape says without pointers.
 device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
-  alignas(16) unsigned char arguments[ops::max_argument_bytes];
+  alignas(ops::argument_alignment) unsigned char arguments[ops::max_argument_bytes];
   char memory[1] = {};
   const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
   return launch.bind(&call, arguments);
@@ -110,7 +110,7 @@ TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
     const auto admitted = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(admitted > 200);
-    CHECK(admitted < 8000);
+    CHECK(admitted < 12000);
   }
 }
 
@@ -124,6 +124,11 @@ TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one"
     CHECK(tiles.contains({2, 1, 128}));
     CHECK(tiles.contains({1, 2, 128}));
   }
+  std::set<std::array<int, 3>> tiles;  // nor ways of B for one
+  const Spmm half{.n = 512, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
+  for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(half, statistics_of(8192, 8192, 0.1))))
+    tiles.insert({c.warpgroups, c.k_groups, c.tile_columns});
+  CHECK(tiles.size() >= 4);
 }
 
 TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
@@ -134,7 +139,9 @@ TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   CHECK(narrow.overlap);
   CHECK(narrow.k_split == 1);
   const Spmm small{.n = 32, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
-  const UnpackWgmmaConfig few = ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2)));
+  test::FakeDevice device;
+  device.tensor_maps = false;  // among the ways that were measured
+  const UnpackWgmmaConfig few = ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2), &device));
   CHECK(few.k_split >= 2);
   CHECK_FALSE(few.prepare_dense);
 }
@@ -162,17 +169,76 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 3; })->find("k_groups") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 4, c.stages = 6; })->find("multiple of k_groups") !=
         std::string::npos);
-  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 2, c.k_split = 32; })->find("slice of k") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.k_groups = 2, c.stages = 4, c.k_split = 16; })->find("slice of k") !=
+        std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; })->find("tile_columns") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; })->find("mode") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("split") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.stages = 8; })->find("shared memory") != std::string::npos);
-  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4; })->find("promotion_blocks") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4, c.k_groups = 1; })->find("promotion_blocks") != std::string::npos);
+  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 2, c.warpgroups = 1, c.k_groups = 2, c.stages = 6; })->find("in a turn") !=
+        std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; })->find("producer_warps") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 256; })->find("registers") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 33; })->find("slices") != std::string::npos);
   const ops::SpmmQuery odd = query_of({.n = 63, .element = Dtype::f16}, layer);
   CHECK(forbidden(odd, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("16 bytes of a copy") != std::string::npos);
+}
+
+TEST_CASE("unpack_wgmma's tensor_copies are for a B of 16 bits from where it lies, whole boxes of it, and a device that makes maps") {
+  test::FakeDevice device;
+  const auto reason = [&](const Spmm& problem, const std::function<void(UnpackWgmmaConfig&)>& change) {
+    UnpackWgmmaConfig config{.mode = PackedMode::f16x1,
+                             .tile_columns = 64,
+                             .strip_pairs = 256,
+                             .promotion_blocks = 0,
+                             .prepare_dense = false,
+                             .producer_warps = 4,
+                             .tensor_copies = true};
+    change(config);
+    return ops::unpack_wgmma::forbidden(query_of(problem, layer, &device), config).value_or("");
+  };
+  const auto holds = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const Spmm half{.n = 128, .element = Dtype::f16};
+  CHECK(reason(half, [](UnpackWgmmaConfig&) {}).empty());
+  CHECK(holds(reason(half, [](UnpackWgmmaConfig& c) { c.prepare_dense = true; }), "prepare_dense is false"));
+  CHECK(holds(reason(half, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }), "64 columns"));
+  CHECK(holds(reason({.n = 100, .element = Dtype::f16}, [](UnpackWgmmaConfig&) {}), "16 bytes of a copy"));
+  CHECK(holds(reason({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, [](UnpackWgmmaConfig&) {}),
+              "larger than a tensor map"));
+  // Narrow tiles are whole where n is, or where lines run along k.
+  CHECK(reason({.n = 32, .element = Dtype::f16}, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
+  CHECK(reason({.n = 128, .element = Dtype::f16, .dense_layout = Layout::column_major}, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
+  // One warp is enough where nobody exchanges registers.
+  CHECK(reason(half, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.producer_warps = 1; }).empty());
+  CHECK(holds(reason(half, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; }), "producer_warps"));
+  device.tensor_maps = false;
+  CHECK(holds(reason(half, [](UnpackWgmmaConfig&) {}), "CUDA 12.0"));
+}
+
+TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its default copies by a map where it can") {
+  using Ways = std::set<std::pair<bool, bool>>;
+  test::FakeDevice device;
+  const auto ways = [&](const Spmm& problem) {
+    Ways found;
+    const ops::SpmmQuery query = query_of(problem, layer, &device);
+    for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::space(query))
+      if (!ops::unpack_wgmma::forbidden(query, c)) found.insert({c.prepare_dense, c.tensor_copies});
+    return found;
+  };
+  const Spmm half{.n = 512, .element = Dtype::f16};
+  CHECK(ways(half) == Ways{{false, true}, {false, false}, {true, false}});
+  CHECK(ways({.n = 512}) == Ways{{true, false}});
+  CHECK(ways({.n = 100, .element = Dtype::f16}) == Ways{{true, false}});
+  CHECK(ops::unpack_wgmma::default_config(query_of(half, layer, &device)).tensor_copies);
+  // The short list has all ways of the best tile.
+  Ways listed;
+  const std::vector<UnpackWgmmaConfig> list = ops::unpack_wgmma::short_list(query_of(half, layer, &device));
+  for (const UnpackWgmmaConfig& c : list)
+    if (c.tile_columns == list.front().tile_columns && c.warpgroups == list.front().warpgroups) listed.insert({c.prepare_dense, c.tensor_copies});
+  CHECK(listed.size() == 3);
+  device.tensor_maps = false;
+  CHECK(ways(half) == Ways{{false, false}, {true, false}});
 }
 
 TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a launch of the plan starts before that ends") {

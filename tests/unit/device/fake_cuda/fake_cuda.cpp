@@ -295,6 +295,35 @@ Result cuFuncLoad(FunctionHandle) {
 Result cuFuncGetParamInfo(FunctionHandle function, std::size_t, std::size_t* offset, std::size_t* bytes) {
   return run({"cuFuncGetParamInfo", true}, [&] { return *offset = 0, *bytes = function->argument_bytes, Result::success; });
 }
+/// Refuses what cuda.h says that it refuses. The map it makes is all of one byte.
+Result cuTensorMapEncodeTiled(EncodedTensorMap* map, TensorDataType type, unsigned rank, void* address, const std::uint64_t* sizes,
+                              const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, TensorInterleave interleave,
+                              TensorSwizzle swizzle, TensorL2Promotion promotion, TensorFill fill) {
+  return run({"cuTensorMapEncodeTiled", true}, [&] {
+    if (rank != 3 || reinterpret_cast<std::uintptr_t>(map) % 64 != 0 || reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
+      return Result::invalid_value;
+    for (int i = 0; i < 3; ++i)
+      if (sizes[i] == 0 || sizes[i] > std::uint64_t{1} << 32 || box[i] == 0 || box[i] > 256) return Result::invalid_value;
+    for (int i = 0; i < 2; ++i)
+      if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t{1} << 40) return Result::invalid_value;
+    if (box[0] * 2 > 128) return Result::invalid_value;  // the lines of the swizzle
+    state().last_tensor_map = {.map = map,
+                               .type = type,
+                               .rank = rank,
+                               .address = address,
+                               .sizes = {sizes[0], sizes[1], sizes[2]},
+                               .strides = {strides[0], strides[1]},
+                               .box = {box[0], box[1], box[2]},
+                               .steps = {steps[0], steps[1], steps[2]},
+                               .interleave = interleave,
+                               .swizzle = swizzle,
+                               .promotion = promotion,
+                               .fill = fill,
+                               .context = current};
+    std::memset(map, 0x3c, sizeof(*map));
+    return Result::success;
+  });
+}
 #endif
 
 }  // extern "C"

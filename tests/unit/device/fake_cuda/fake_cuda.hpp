@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "device/cuda/driver_api.hpp"
 
@@ -14,6 +15,23 @@ struct Launch {
   device::cuda::LaunchAttribute attribute;  ///< meaningful where config.attribute_count is 1
   device::cuda::ContextHandle context;
   int first_argument;
+};
+
+/// What the last tensor map was asked to say.
+struct TensorMapCall {
+  const void* map;
+  device::cuda::TensorDataType type;
+  unsigned rank;
+  const void* address;
+  std::uint64_t sizes[3];
+  std::uint64_t strides[2];
+  std::uint32_t box[3];
+  std::uint32_t steps[3];
+  device::cuda::TensorInterleave interleave;
+  device::cuda::TensorSwizzle swizzle;
+  device::cuda::TensorL2Promotion promotion;
+  device::cuda::TensorFill fill;
+  device::cuda::ContextHandle context;
 };
 
 struct Controls {
@@ -43,6 +61,7 @@ struct Controls {
   void (*set_current_context)(device::cuda::ContextHandle context);
   device::cuda::CaptureMode (*thread_mode)();
   Launch (*last_launch)();
+  TensorMapCall (*last_tensor_map)();
 };
 
 /// The one function of the library beside the driver's.

@@ -30,6 +30,7 @@ void reset() {
   fake.legacy = {.name = "legacy"};
   fake.global_capture = false;
   fake.last_launch = {};
+  fake.last_tensor_map = {};
   fake.settings = {{"devices", 1}, {"capability_major", 9}, {"capability_minor", 0}, {"pools", 1}, {"version", 13000}, {"uuid_first_byte", 0xab}};
   current = nullptr;
   mode = CaptureMode::global;
@@ -87,6 +88,7 @@ extern "C" const vostok::fake::Controls* fake_cuda_controls() {
       .current_context = [] { return current; },
       .set_current_context = [](ContextHandle context) { current = context; },
       .thread_mode = [] { return mode; },
-      .last_launch = [] { return state().last_launch; }};
+      .last_launch = [] { return state().last_launch; },
+      .last_tensor_map = [] { return state().last_tensor_map; }};
   return &controls;
 }

@@ -62,6 +62,7 @@ struct State {
   int streams_made = 0;
   CUctx_st primary{.device = 0};
   Launch last_launch{};
+  TensorMapCall last_tensor_map{};
 };
 
 State& state();

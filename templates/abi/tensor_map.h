@@ -1,0 +1,47 @@
+// Tensor maps: how the copy engine (sm_90) finds boxes of the matrices of a batch in global memory. A map is opaque: the driver makes it from
+// what the host wants it to say, call by call, and a kernel takes it as part of its parameter.
+//
+// A box of 64 elements by some lines comes to shared memory as lines of 128 bytes, whose 16-byte chunk c of line l lies at place c ^ (l % 8):
+// the 128-byte swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). What a box has past the matrix is zeros.
+#pragma once
+
+#include "abi/enums.h"
+
+namespace vostok {
+
+/// What a map is to say: matrices of 16-bit elements, which lines they have, and the boxes they are copied in.
+struct TensorBoxes {
+  const void* address;        ///< of the first matrix, a multiple of 16
+  long long sizes[3];         ///< elements of a line, lines of a matrix, matrices
+  long long stride_bytes[2];  ///< between two lines, and two matrices: multiples of 16 below 2^40
+  int box[2];                 ///< elements, 64, and lines, 256 at most, of one matrix
+  Dtype element;
+};
+
+union alignas(64) TensorMap {
+  TensorBoxes boxes;         ///< until it is made: the host's wish
+  unsigned char bytes[128];  ///< then: what the copy engine reads
+};
+
+/// A kernel's arguments with the map of B behind them.
+template <class Args>
+struct MappedArgs : Args {
+  TensorMap dense_map;
+};
+
+namespace detail {
+template <class Args, bool mapped>
+struct ChooseArgs {
+  using type = Args;
+};
+template <class Args>
+struct ChooseArgs<Args, true> {
+  using type = MappedArgs<Args>;
+};
+}  // namespace detail
+
+/// The arguments of a kernel that copies B by a map, or that does not: those are not made longer.
+template <class Args, bool mapped>
+using ArgsMaybeMapped = typename detail::ChooseArgs<Args, mapped>::type;
+
+}  // namespace vostok

@@ -1,0 +1,88 @@
+// Every way in which B of 16 bits comes to wgmma compiles for sm_90a without spills: by threads, by a tensor map, prepared. NVRTC alone.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "codegen/fields.hpp"
+#include "compile/sweep_jobs.hpp"
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+
+using namespace vostok;
+
+namespace {
+
+const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 200, .mean_row = 195};
+
+std::shared_ptr<const ops::Query> query_of(const Spmm& problem) { return ops::make_query(problem, layer, {problem.n, problem.n}, nullptr); }
+
+void add(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, const FieldMap& config) {
+  const auto query = query_of(problem);
+  const auto reason = family.forbidden(*query, config);
+  REQUIRE_MESSAGE(!reason, to_text(config), ": ", reason.value_or(""));
+  jobs.add(family, *query, config, "sm_90", true);
+}
+
+void add_unpack(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, int tile_columns) {
+  struct Way {
+    bool prepare_dense;
+    bool tensor_copies;
+  };
+  for (const Way way : {Way{false, false}, Way{false, true}, Way{true, false}})
+    for (const int k_groups : {1, 2}) {
+      UnpackWgmmaConfig config{.mode = PackedMode::f16x1,
+                               .warpgroups = 1,
+                               .k_groups = k_groups,
+                               .tile_columns = tile_columns,
+                               .stages = 4,
+                               .promotion_blocks = 0,
+                               .prepare_dense = way.prepare_dense,
+                               .tensor_copies = way.tensor_copies};
+      if (k_groups > 1 || copies_by_threads(config)) config.producer_warps = 4;
+      add(jobs, family, problem, codegen::to_map(config));
+    }
+}
+
+void add_sparse(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, int tile_columns) {
+  for (const bool tensor_copies : {false, true})
+    for (const int warpgroups : {1, 2})
+      add(jobs, family, problem,
+          codegen::to_map(SparseTensorWgmmaConfig{.warpgroups = warpgroups,
+                                                  .tile_columns = tile_columns,
+                                                  .stages = 3,
+                                                  .producer_warps = tensor_copies && warpgroups == 1 ? 1 : 4,
+                                                  .tensor_copies = tensor_copies}));
+}
+
+}  // namespace
+
+TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both layouts, with and without a batch") {
+  std::shared_ptr<const device::Compiler> nvrtc;
+  try {
+    nvrtc = device::open_nvrtc(std::nullopt);
+  } catch (const Error& error) {
+    std::printf("compiling copies of B skipped: %s\n", error.what());
+    return;
+  }
+  const std::unique_ptr<ops::Family> unpack = ops::make_unpack_wgmma();
+  const std::unique_ptr<ops::Family> sparse = ops::make_sparse_tensor_wgmma();
+  test::Jobs jobs;
+  for (const Layout layout : {Layout::row_major, Layout::column_major})
+    for (const int tile_columns : {64, 256}) {
+      const Spmm problem{.n = 512, .batch = tile_columns == 64 ? 2 : 1, .element = Dtype::f16, .dense_layout = layout};
+      add_unpack(jobs, *unpack, problem, tile_columns == 64 ? 64 : 128);
+      add_sparse(jobs, *sparse, problem, tile_columns);
+    }
+  // A tile narrower than the boxes of a row-major B.
+  add_unpack(jobs, *unpack, {.n = 16, .element = Dtype::f16}, 16);
+  int compiled = 0;
+  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
+    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+    CHECK_MESSAGE(image.spill_bytes == 0, job.request.expression);
+    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ", image.warnings.empty() ? "" : image.warnings.front());
+    ++compiled;
+    return true;
+  });
+  CHECK(compiled >= 40);
+}
