@@ -2,7 +2,7 @@
 // no cache, from a cold process's files, and when everything is there. Each
 // first plan is made in a process of its own, because a process pays once for
 // what its plans share. On "compile:NAME" no GPU is needed: everything but the driver's part (loading, attributes, building the topology's forms) is
-// measured.
+// measured. The file is written after each row: a run that is ended keeps what it has.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -158,16 +158,26 @@ class PlanBench {
   explicit PlanBench(const PlanBenchOptions& options) : options_(options), context_(warm_context()), record_("plan", options, context_) {}
 
   void run() {
+    const std::vector<Subject> subjects = chosen_subjects();
     print_device(context_.device());
     std::fputs(
         "\n| problem | family | kernels | first plan | from a cold process's files | decided before |\n| --- | --- | ---: | --- | --- | --- |\n",
         stdout);
-    for (const Subject& subject : all_subjects())
-      if (subject.name.find(options_.filter) != std::string::npos) measure(subject);
-    record_.write(true);
+    std::size_t done = 0;
+    for (const Subject& subject : subjects) {
+      measure(subject);
+      record_.write(++done == subjects.size());
+    }
   }
 
  private:
+  std::vector<Subject> chosen_subjects() const {
+    std::vector<Subject> subjects = all_subjects();
+    std::erase_if(subjects, [&](const Subject& subject) { return subject.name.find(options_.filter) == std::string::npos; });
+    if (subjects.empty()) fail(ErrorCode::invalid_argument, "cannot measure: no problem's name holds \"{}\"", options_.filter);
+    return subjects;
+  }
+
   Context warm_context() {
     options_.cache = folder_.path() / "warm";
     options_.may_compile = true;
@@ -217,6 +227,7 @@ class PlanBench {
     if (line.value("declined", false)) return;  // another family's problem
     record_.add_row({{"problem", subject.name}, {"failure", line["failure"]}});
     std::fputs(fmt::format("| {} | {} | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
+    std::fflush(stdout);
   }
 
   TemporaryFolder folder_;
@@ -234,14 +245,20 @@ int main(int argc, char** argv) {
   CLI::App app("What a plan costs the host, for each family: with no cache, from a cold process's files, and when it was decided before.",
                "bench_plan");
   add_options(app, options);
+  app.get_option("--device")
+      ->description("auto, cuda:I, emulator, or compile:NAME: a GPU that is not here, e.g. compile:sm_90; its driver's part is left out");
+  app.get_option("--out")->description("JSON file to write, after every row anew; \"complete\" in it is false until the last");
   app.add_option("--filter", options.filter, "Only problems whose name holds this text, e.g. 'spmm f32 n=256'");
   app.add_option("--repeats", options.repeats, "Plans that were decided before")->capture_default_str()->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "Processes for each first plan")->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--once", options.once)->group("");  // of child processes
+  // Of child processes, which have nothing but the caches that they are given.
+  app.add_option("--once", options.once)->group("");
   app.add_flag("--may-compile", options.may_compile)->group("");
+  app.get_option("--cache")->group("");
   return run_program(app, argc, argv, options, [&] {
-    if (!options.once.empty()) plan_once(options);
-    else PlanBench(options).run();
+    if (!options.once.empty()) return plan_once(options), 0;
+    if (!options.cache.empty()) vostok::fail(vostok::ErrorCode::invalid_argument, "cannot take --cache: the caches are this benchmark's own");
+    PlanBench(options).run();
     return 0;
   });
 }

@@ -92,7 +92,7 @@ void add_cache_prune(CLI::App& parent, int& status) {
   auto options = std::make_shared<PruneOptions>();
   CLI::App& app = *parent.add_subcommand("prune", "Remove what is old, long unused, known to be bad, or of code that has changed");
   app.footer(
-      "Machine code that was wrong, faulted or hung once is banned: the trial that says so stays until --lift-bans, whatever else goes.\n"
+      "Whatever else goes, the trials that ban machine code stay until --lift-bans.\n"
       "\n"
       "Examples:\n"
       "  vostok cache prune --older-than 180                     trials of the user's tuning.db; choices and bans stay\n"

@@ -51,7 +51,9 @@ void add_doctor(CLI::App& parent, int& status) {
   CLI::Option* problems = app.add_option("--problems", options->problems,
                                          "Instead: where the choice and the kernels of each problem of a file come from, and what is missing")
                               ->type_name("FILE");
-  app.add_option("--device", options->device, "With --problems: auto, cuda:I or emulator")->type_name("DEVICE")->needs(problems);
+  app.add_option("--device", options->device, "With --problems: auto, cuda:I, emulator, or compile:NAME (a GPU that is not here)")
+      ->type_name("DEVICE")
+      ->needs(problems);
   app.add_option("--cache", options->cache, "With --problems: folder of the caches instead of the default")->type_name("FOLDER")->needs(problems);
   app.callback([options, &status] { status = options->problems.empty() ? look_at_machine(options->json) : look_at_problems(*options); });
 }

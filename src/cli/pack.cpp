@@ -33,16 +33,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* examples =
-    "Examples:\n"
-    "  vostok pack --arch sm_80,sm_90 --problems problems.txt --out code.db    for the usual GPUs of two architectures\n"
-    "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --out code.db   for this GPU\n"
-    "  vostok pack --like tuning.db --problems problems.txt --out code.db      for every GPU that was tuned, and with what was tuned for it\n"
-    "\n"
-    "No GPU is needed, only NVRTC. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
+    "Only NVRTC is needed here. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
     "(CompilePolicy::never). Where no choice is stored, kernels are those of the heuristic's choice, which depends on the GPU: name it.\n"
     "In the file too are the kernels that take a topology from arrays in device memory, derive its forms and pack its values, and those of\n"
     "vostok/tools.hpp for matrices of a problem's shape and types: dense to CSR and back, transpose, sorted columns, linear indices, masks.\n"
-    "A line of the problem file is what follows `vostok run` on a command line.";
+    "\n"
+    "Examples:\n"
+    "  vostok pack --arch sm_80,sm_90 --problems problems.txt --out code.db     the usual GPUs of two architectures\n"
+    "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --out code.db   this GPU\n"
+    "  vostok pack --like tuning.db --problems problems.txt --out code.db       every GPU that was tuned, and with what was tuned for it";
 
 /// Files of tuned choices, those of --like (which may be texts) as databases in the folder.
 std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& folder) {
@@ -240,12 +239,11 @@ void add_pack(CLI::App& parent, int& status) {
   auto json = std::make_shared<bool>(false);
   CLI::App& app = *parent.add_subcommand("pack", "Compile the kernels of problems for GPUs that need not be here, into one file to ship");
   app.footer(examples);
-  app.add_option("--arch", options->architectures, "Architectures, e.g. sm_80,sm_90; without --like the usual GPU of each")
+  app.add_option("--arch", options->architectures, "Architectures, e.g. sm_80,sm_90: the usual GPU of each; with --like, only its GPUs of these")
       ->type_name("NAMES")
       ->delimiter(',');
-  app.add_option("--like", options->like, "A GPU by its driver's name, or a tuning.db (or its dump) whose GPUs are meant; may be repeated")
-      ->type_name("NAME");
-  app.add_option("--problems", options->problems, "Problem file: a line is what follows `vostok run`")->type_name("FILE")->required();
+  app.add_option("--like", options->like, "GPUs by their drivers' name, or files (tuning.db or its dump) that have rows of them")->type_name("NAME");
+  app.add_option("--problems", options->problems, "File with a problem on each line: what follows `vostok run`")->type_name("FILE")->required();
   app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
   app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
   app.add_flag("--json", *json, "Print one JSON object instead of the report");

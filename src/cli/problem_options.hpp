@@ -19,6 +19,11 @@ inline CLI::Option* add_size_option(CLI::App& app, const char* option, std::int6
   return app.add_option(option, value, description)->type_name("N")->capture_default_str();
 }
 
+/// One that must be given: what the field holds before is no default to print.
+inline CLI::Option* add_required_size_option(CLI::App& app, const char* option, std::int64_t& value, const std::string& description) {
+  return app.add_option(option, value, description)->type_name("N")->required();
+}
+
 /// Types, batch, math and alignment, as far as the problem has them.
 template <class Problem>
 void add_problem_options(CLI::App& app, Problem& problem) {

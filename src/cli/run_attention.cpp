@@ -121,7 +121,7 @@ void add_attention(CLI::App& parent, const TakeJob& take) {
   app.footer(examples);
   add_matrix_options(app, options->run, "The mask, [queries, keys]");
   add_band_option(app, options->run);
-  add_size_option(app, "--n", problem.n, "Size of a query and of a key in one head")->required();
+  add_required_size_option(app, "--n", problem.n, "Size of a query and of a key in one head");
   add_size_option(app, "--value-size", problem.value_size, "Size of a value in one head; 0: n");
   add_problem_options(app, problem);
   app.add_flag("--interleaved", options->interleaved, "Heads (the batch) lie side by side within a token: [tokens, heads, size]");

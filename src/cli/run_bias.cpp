@@ -50,8 +50,8 @@ void add_bias(CLI::App& parent, const TakeJob& take) {
   BiasActivation& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("bias", "Bias and activation of a dense matrix: y = activation(x + bias)");
   app.footer(examples);
-  add_size_option(app, "--rows", problem.rows, "Of the matrix")->required();
-  add_size_option(app, "--columns", problem.columns, "Of the matrix")->required();
+  add_required_size_option(app, "--rows", problem.rows, "Of the matrix");
+  add_required_size_option(app, "--columns", problem.columns, "Of the matrix");
   add_problem_options(app, problem);
   add_run_options(app, options->run);
   app.callback([options, take] {

@@ -79,8 +79,8 @@ void add_depthwise(CLI::App& parent, const TakeJob& take) {
   DepthwiseConvolution& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
   app.footer(examples);
-  add_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own")->required();
-  add_size_option(app, "--height", problem.height, "Of an image")->required();
+  add_required_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own");
+  add_required_size_option(app, "--height", problem.height, "Of an image");
   CLI::Option* width = app.add_option("--width", problem.width, "Of an image; the height where it is not given")->type_name("N");
   app.add_option("--kernel", problem.kernel, "Height and width of a filter: 3 or 5")->type_name("N")->capture_default_str();
   app.add_option("--stride", problem.stride, "Pixels between two outputs: 1 or 2")->type_name("N")->capture_default_str();

@@ -56,9 +56,9 @@ void add_im2col(CLI::App& parent, const TakeJob& take) {
   Im2col& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("im2col", "Patches of NCHW images as the columns of a matrix, so that a convolution is a product");
   app.footer(examples);
-  add_size_option(app, "--channels", problem.channels, "Of an image")->required();
-  add_size_option(app, "--height", problem.height, "Of an image")->required();
-  add_size_option(app, "--width", problem.width, "Of an image")->required();
+  add_required_size_option(app, "--channels", problem.channels, "Of an image");
+  add_required_size_option(app, "--height", problem.height, "Of an image");
+  add_required_size_option(app, "--width", problem.width, "Of an image");
   add_problem_options(app, problem);
   add_run_options(app, options->run);
   app.callback([options, take] {

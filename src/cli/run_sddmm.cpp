@@ -86,7 +86,7 @@ void add_sddmm(CLI::App& parent, const TakeJob& take) {
   CLI::App& app = *parent.add_subcommand("sddmm", "Dense times dense, where a mask is: D[m,k] = (A[m,n] B[k,n]^T) o mask");
   app.footer(examples);
   add_matrix_options(app, options->run, "The mask");
-  add_size_option(app, "--n", problem.n, "The inner size: columns of A and of B")->required();
+  add_required_size_option(app, "--n", problem.n, "The inner size: columns of A and of B");
   add_problem_options(app, problem);
   add_enum_option(app, "--lhs-layout", problem.lhs_layout, "Of A: row_major, or column_major (stored as [n, m])");
   add_enum_option(app, "--rhs-layout", problem.rhs_layout, "Of B: row_major, or column_major (stored as [n, k])");

@@ -119,7 +119,7 @@ void add_spmm(CLI::App& parent, const TakeJob& take) {
   CLI::App& app = *parent.add_subcommand("spmm", "Sparse times dense: C[m,n] = A[m,k] B[k,n]");
   app.footer(examples);
   add_matrix_options(app, options->run, "A");
-  add_size_option(app, "--n", problem.n, "Columns of B and C")->required();
+  add_required_size_option(app, "--n", problem.n, "Columns of B and C");
   add_problem_options(app, problem);
   app.add_flag("--transpose", problem.sparse_transposed, "Multiply by A^T: C[k,n] = A^T B[m,n]");
   add_enum_option(app, "--value-lifetime", problem.value_lifetime, "per_call: values are passed at every call; persistent: packed once");

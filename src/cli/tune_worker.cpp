@@ -24,7 +24,7 @@ constexpr const char* footer =
     "The tuner starts this for itself: programs that plan with effort quick or full find the tool by Options::worker.tool, VOSTOK_TOOL or PATH.\n"
     "It speaks frames over its standard input and output, and ends when its input does.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
     "  VOSTOK_TOOL=/opt/vostok/bin/vostok ./program    that program's candidates are tried by this tool first";
 
 tune::Frame refusal(std::string reason) { return {.fields = {{"status", "refused"}, {"reason", std::move(reason)}}, .bytes = {}}; }

@@ -146,15 +146,5 @@ TEST_CASE("a file is signed with a made key, and verify believes only that key a
   CHECK(tool.run({"cache", "verify", file, "--trust", team + ".pub"}).status == 1);
 }
 
-TEST_CASE("every cache command has examples in its help") {
-  const Tool tool;
-  for (const char* command : {"ls", "show", "dump", "load", "merge", "verify", "prune", "rank", "keygen", "sign"}) {
-    CAPTURE(command);
-    const Outcome outcome = tool.run({"cache", command, "--help"});
-    CHECK(outcome.status == 0);
-    CHECK(contains(outcome.output, "Examples:\n  vostok cache " + std::string(command)));
-  }
-}
-
 }  // namespace
 }  // namespace vostok::cli::testing

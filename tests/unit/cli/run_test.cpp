@@ -1,8 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <regex>
-
-#include "sparse/text_file.hpp"
 #include "unit/cli/run_command.hpp"
 
 namespace vostok::cli::testing {
@@ -133,37 +130,6 @@ TEST_CASE("the real matrices: DLMC and a graph, whose symmetry is expanded and s
   CHECK(cora.status == 0);
   CHECK(contains(cora.output, "symmetric, expanded"));
   CHECK(contains(cora.output, "VERIFIED\n"));
-}
-
-TEST_CASE("help teaches: every option has a line in the README, every subcommand ends with examples") {
-  const Tool tool;
-  const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
-  const std::vector<Arguments> commands = {{},
-                                           {"run"},
-                                           {"run", "spmm"},
-                                           {"run", "sddmm"},
-                                           {"run", "softmax"},
-                                           {"run", "attention"},
-                                           {"run", "depthwise"},
-                                           {"run", "bias"},
-                                           {"run", "im2col"},
-                                           {"tune"},
-                                           {"capture"},
-                                           {"doctor"},
-                                           {"study"}};
-  for (const Arguments& command : commands) {
-    const Outcome help = tool.run(command + Arguments{"--help"});
-    CHECK(help.status == 0);
-    CHECK(help.errors.empty());
-    CHECK(contains(help.output, "Examples:"));
-    const std::regex option("\n +(?:-[a-z],)?(--[a-z-]+)");
-    for (std::sregex_iterator match(help.output.begin(), help.output.end(), option), end; match != end; ++match) {
-      CAPTURE((*match)[1].str());
-      const std::string text = "`" + (*match)[1].str();
-      CHECK((contains(readme, text + "`") || contains(readme, text + " ")));
-    }
-  }
-  CHECK(tool.run({"--version"}).output == "vostok " VOSTOK_VERSION "\n");
 }
 
 }  // namespace
