@@ -134,9 +134,6 @@ constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !conf
 /// k blocks whose columns of B have one scale: those between two promotions.
 constexpr int scale_blocks(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? config.promotion_blocks : 1; }
 
-/// k blocks after which it is the first group's turn again.
-constexpr int turn_blocks(const UnpackWgmmaConfig& config) { return config.k_groups * scale_blocks(config); }
-
 /// Whether k runs along the lines of B in shared memory: a column-major B as it is.
 constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && traits.dense_layout == Layout::column_major;

@@ -6,7 +6,6 @@
 #include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
-#include "spmm/unpack_wgmma_turns.h"
 
 namespace vostok {
 
@@ -27,7 +26,7 @@ class WarpStrips {
   __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp, bool exists)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        row_strips_(strips.row_strips),
+        step_(F::config.k_groups * strips.row_strips),
         warp_(warp) {
     if (exists) look_ahead();
   }
@@ -53,7 +52,7 @@ class WarpStrips {
     first_ = load_ahead(offsets_);
     own_ = load_ahead(offsets_ + warp_);
     if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
-    offsets_ += GroupTurns<F>::step(place_++) * row_strips_;
+    offsets_ += step_;
   }
   template <class Reader>
   static __device__ void read(UnpackedStrip<F>& strip, Reader reader) {
@@ -65,8 +64,7 @@ class WarpStrips {
 
   const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
   const unsigned char* data_;
-  unsigned row_strips_;
-  unsigned place_ = 0;  ///< of the k block to look at next among the group's
+  unsigned step_;  ///< between the offsets of one k block and the next of the group
   unsigned warp_;
   unsigned first_ = 0;
   unsigned own_ = 0;
@@ -228,16 +226,15 @@ template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   using Place = RingPlace<config.stages>;
-  using Turns = GroupTurns<F>;
 
  public:
   __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
       : stages_(stages),
-        left_(Turns::count(tile.block_count(args), warp.group)),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + Turns::first(warp.group), tile.first_strip(), warp.strip, left_ > 0),
+        left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),
         column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0),
-        unpacked_{Turns::first(warp.group), 0},
-        multiplied_{Turns::first(warp.group), 0} {}
+        unpacked_{warp.group, 0},
+        multiplied_{warp.group, 0} {}
 
   /// Every k block of the slice that is the group's.
   __device__ void run(WarpgroupSum<F>& sum) {
@@ -278,7 +275,7 @@ class Consumer {
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
     wait_barrier(stages_.full(unpacked_.stage), unpacked_.parity);
     strips_.unpack(strip, stages_.strips(unpacked_.stage), looks_ahead);
-    advance(unpacked_);
+    unpacked_.advance(config.k_groups);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
@@ -291,11 +288,8 @@ class Consumer {
     sum.finish(stages_.scales(multiplied_.stage), left_ == 1);
     // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the others' reads.
     arrive(stages_.empty(multiplied_.stage));
-    advance(multiplied_);
+    multiplied_.advance(config.k_groups);
   }
-
-  /// Stages are a multiple of what all groups take in a turn: a stage's number tells the k block's place in its turn.
-  static __device__ void advance(Place& place) { place.advance(Turns::step(place.stage)); }
 
   UnpackWgmmaStages<F> stages_;
   unsigned left_;  ///< k blocks

@@ -16,7 +16,7 @@ struct UnpackWgmmaRules {
                 "k_groups is 1, 2 or 4, and all groups have 4 warpgroups at most");
   // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before: copies that were queued
   // in order need not arrive in order.
-  static_assert(config.k_groups == 1 || config.stages % (config.k_groups * scale_blocks(config)) == 0, "a stage belongs to one group");
+  static_assert(config.stages % config.k_groups == 0, "a stage belongs to one group");
   static_assert(config.stages >= config.k_groups * (config.overlap ? 2 : 1), "a group holds one stage, and takes its next one where it overlaps");
   static_assert(config.tile_columns >= 8 && config.tile_columns <= 256 && (config.tile_columns & (config.tile_columns - 1)) == 0,
                 "tile_columns is a power of two from 8 to 256");
@@ -29,8 +29,8 @@ struct UnpackWgmmaRules {
   static_assert(traits.element == Dtype::f32 ? config.prepare_dense
                                              : config.mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1),
                 "an f32 B is prepared, and a 16-bit one is multiplied as it is");
-  static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1 || config.promotion_blocks == 2,
-                "columns have scales: f16x3 promotes after each k block, or after two");
+  static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1 || (config.promotion_blocks == 2 && config.k_groups == 1),
+                "columns have scales: f16x3 promotes after each k block, or after two, which one group multiplies");
   static_assert(!traits.long_sums || config.mode == PackedMode::f16x3, "sums are set aside where columns have scales");
 };
 

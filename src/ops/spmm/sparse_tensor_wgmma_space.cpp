@@ -84,13 +84,6 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
   return list;
 }
 
-/// The same tile, whose B threads copy.
-SparseTensorWgmmaConfig copied_by_threads(SparseTensorWgmmaConfig config) {
-  config.tensor_copies = false;
-  config.producer_warps = 4;
-  return config;
-}
-
 }  // namespace
 
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
@@ -116,11 +109,8 @@ std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
   std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
   for (const Ranked& candidate : ranked(query)) {
     if (list.size() == length) break;
-    // Both ways of B for the best tile; of the others the likely better one, or ways would crowd out tiles.
-    const auto listed = std::find_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) {
-      return c.tensor_copies && !candidate.config.tensor_copies && copied_by_threads(c) == candidate.config;
-    });
-    if (listed != list.end() && listed != list.begin()) continue;
+    // Measured: where the copy engine can copy B, threads are slower with every tile.
+    if (candidate.config.tensor_copies != list.front().tensor_copies) continue;
     add_new(list, candidate.config);
     // The model is least sure of how tiles share what they read.
     SparseTensorWgmmaConfig other = candidate.config;

@@ -70,17 +70,15 @@ constexpr std::array rules = {
     Rule{"boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
          [](const Case& c) { return c.config.tensor_copies && is_narrower_than_boxes(c.query, c.config.tile_columns); }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
-    Rule{"stages is a multiple of k_groups times the k blocks that they take in a turn, and at least twice k_groups where they overlap",
-         [](const Case& c) {
-           return (c.config.k_groups > 1 && c.config.stages % turn_blocks(c.config) != 0) ||
-                  c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1);
-         }},
+    Rule{"stages is a multiple of k_groups, and at least twice as many where they overlap",
+         [](const Case& c) { return c.config.stages % c.config.k_groups != 0 || c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1); }},
     Rule{"strip_pairs is a multiple of 4 from 16 to 512",
          [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
-    Rule{"promotion_blocks is 0 to 1024, and 1 or 2 where columns have scales",
+    Rule{"promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups",
          [](const Case& c) {
            const int blocks = c.config.promotion_blocks;
-           return blocks < 0 || blocks > 1024 || (packed_scales_rows(c.config.mode) && blocks != 1 && blocks != 2);
+           const bool shares_scales = blocks == 1 || (blocks == 2 && c.config.k_groups == 1);
+           return blocks < 0 || blocks > 1024 || (packed_scales_rows(c.config.mode) && !shares_scales);
          }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
          [](const Case& c) {
@@ -100,8 +98,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
-    Rule{"a slice of k has fewer blocks of 64 than k_groups take in a turn",
-         [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < turn_blocks(c.config); }},
+    Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
+         [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >

@@ -63,7 +63,7 @@ bool streams_output(const SpmmQuery& query) {
 /// k blocks between promotions: where columns have scales two keep the promise of math = accurate and more do not, bf16 terms gain up to four,
 /// and plain 16-bit sums that are rounded to 16 bits hide what tensor cores cut.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  if (packed_scales_rows(config.mode)) return packed_k_blocks(query.statistics.cols) >= 2 * config.k_groups && config.k_groups <= 2 ? 2 : 1;
+  if (packed_scales_rows(config.mode)) return config.k_groups == 1 && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
   if (config.tile_columns > 128) return 0;
   if (packed_pair_words(config.mode) == 2) return 4;
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
@@ -77,8 +77,7 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
   const int least = std::max(2, config.k_groups * (config.overlap ? 2 : 1));
   const auto fitting = static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, most_stages));
-  const int multiple = config.k_groups == 1 ? 1 : turn_blocks(config);
-  return std::max((least + multiple - 1) / multiple * multiple, fitting / multiple * multiple);
+  return std::max(least, fitting / config.k_groups * config.k_groups);
 }
 
 /// What a shape leaves open, decided.
@@ -175,6 +174,7 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
 std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t most = 16;
   constexpr std::size_t few = 6;
+  constexpr std::int64_t many_tiles = 4;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   for (const Ranked& shape : ranked_shapes(query)) {
     if (list.size() == most) break;
@@ -182,11 +182,17 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
     if (listed != list.end() && listed != list.begin()) continue;
     add_new(list, shape.config);
-    // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit.
+    // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit; what tiles
+    // share in L2 it does not know.
     UnpackWgmmaConfig other = shape.config;
     other.k_split = other.k_split == 1 ? 2 : other.k_split / 2;
     if (list.size() < most && !forbidden(query, other)) add_new(list, other);
     if (list.size() > few) continue;
+    if (query.n.most >= many_tiles * shape.config.tile_columns) {
+      other = shape.config;
+      other.raster_rows = raster_row_counts.back();
+      add_new(list, other);
+    }
     other = shape.config;
     other.strip_pairs = strip_rooms(query).back();
     other.stages = stages_that_fit(query, other);
