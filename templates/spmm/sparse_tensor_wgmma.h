@@ -45,7 +45,8 @@ __device__ inline void store_sums(const SparseWarpgroupSum<F>& sum, const Sparse
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_wgmma(const __grid_constant__ SparseTensorWgmmaArgs<F::config.tensor_copies> args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    sparse_tensor_wgmma(const __grid_constant__ SparseTensorWgmmaArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr SparseTensorWgmmaRules<F> rules;
   const auto tile = UnpackTile<F>::of_block(args);

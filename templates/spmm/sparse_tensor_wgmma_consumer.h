@@ -102,7 +102,8 @@ class SparseWarpgroupSum {
         if (pass < strip.header.tile_passes(step)) {
           const SparseFragment& a = strip.at[step][pass];
           begin_multiplications();
-          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(sums_, a.at, a.metadata, moved_descriptor(first, step * dense_step));
+          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(sums_, a.at, a.metadata,
+                                                                                              moved_descriptor(first, step * dense_step));
         }
     begin_multiplications();
     commit_multiplications();

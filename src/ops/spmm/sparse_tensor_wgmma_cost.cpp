@@ -27,7 +27,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
   constexpr double barrier_latency = 140;
-  constexpr double refill_latency = 1500;  // from a stage's hand-over to the first bytes of its next k block
+  constexpr double refill_latency = 3000;  // fitted: from a stage being handed over to its next k block being used
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 45;
   const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
   const double multiplications = passes * c.tile_columns * cycles_of_columns;

@@ -115,7 +115,7 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
   const double work = waves * steps * std::max(together * block_cycles(size, config), latency_cycles(config));
   constexpr double start_us = 0.899;  // the first copies, and the last stores
-  const double exchange_us = teams(config) == 1 ? 0 : 3.4;
+  const double exchange_us = teams(config) == 1 ? 0 : 2;
   // Of f32, problems take longer than the steps add up to: three products wait for one another's sums.
   const double beside_counts = terms(config) == 2 ? 1.61 : teams(config) == 1 ? 1.23 : 1;
   return launch_us + start_us + exchange_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +

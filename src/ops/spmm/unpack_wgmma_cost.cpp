@@ -41,7 +41,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: k blocks follow one another no faster
   constexpr double l2_bytes_per_cycle = 37.2;      // of one multiprocessor, by bulk copies, however many others copy
-  constexpr double refill_latency = 1500;          // from a stage's hand-over to the first bytes of its next k block
+  constexpr double refill_latency = 3000;          // fitted: from a stage being handed over to its next k block being used
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
