@@ -25,8 +25,8 @@ class RawLaunch {
   }
 
  private:
-  const device::cuda::Driver& driver_;
   alignas(ops::argument_alignment) std::array<unsigned char, ops::max_argument_bytes> arguments_{};
+  const device::cuda::Driver& driver_;
   mutable void* parameters_[1] = {arguments_.data()};
   device::cuda::LaunchConfig config_{};
   device::cuda::FunctionHandle function_ = nullptr;

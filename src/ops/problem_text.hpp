@@ -39,12 +39,6 @@ std::string text_of(const V& value) {
   }
 }
 
-template <class V, class Parsed>
-bool assign(V& value, const std::optional<Parsed>& parsed) {
-  if (parsed) value = *parsed;
-  return parsed.has_value();
-}
-
 /// "1,8,64"
 inline bool take_list(std::vector<std::int64_t>& items, const std::string& text) {
   items.clear();
@@ -64,11 +58,18 @@ bool take_text(V& value, const std::string& text) {
   if constexpr (std::is_same_v<V, std::vector<std::int64_t>>) {
     return take_list(value, text);
   } else if constexpr (requires { value.value(); }) {
-    if (text != absent) return assign(value, codegen::parse_value<typename V::value_type>(text));
-    value.reset();
+    if (text == absent) {
+      value.reset();
+      return true;
+    }
+    typename V::value_type held{};
+    if (!take_text(held, text)) return false;
+    value = held;
     return true;
   } else {
-    return assign(value, codegen::parse_value<V>(text));
+    const std::optional<V> parsed = codegen::parse_value<V>(text);
+    if (parsed) value = *parsed;
+    return parsed.has_value();
   }
 }
 

@@ -10,7 +10,8 @@
 #include "device/cuda/shared_object.hpp"
 
 #ifdef VOSTOK_HAVE_CUDA_HEADERS
-#define __CUDA_API_VERSION_INTERNAL  // every version of every function under its exported name, and no macros over them
+// Every version of every function under its exported name, and no macros over them.
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): cuda.h's own
 #include <cuda.h>
 #include <nvrtc.h>
 #endif

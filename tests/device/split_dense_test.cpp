@@ -181,7 +181,7 @@ TEST_CASE("tiles of B: two k blocks share the scales of their columns, where the
 
 TEST_CASE("tiles of a batch of B lie one after the other, and what lies between lines of B is in none") {
   for (const Mode& mode : modes()) {
-    Spmm problem{.n = 37, .batch = 3, .element = mode.element, .dense_leading = 48, .dense_stride = 90 * 48};
+    Spmm problem{.n = 37, .batch = 3, .element = mode.element, .dense_leading = 48, .dense_stride = std::int64_t{90} * 48};
     check(host_of(problem, 70, seed), mode.mode, mode.tile_columns);
     problem.dense_layout = Layout::column_major;
     problem.dense_leading = 72;

@@ -303,8 +303,9 @@ TEST_CASE("unpack_wgmma: two k blocks a promotion, with any number left over, in
         config.k_split = k_split;
         config.overlap = overlap;
         config.stages = 3;
-        const std::int64_t slice = (blocks + 2 * k_split - 1) / (2 * k_split) * 2;
-        if ((k_split - 1) * slice >= blocks) continue;  // an empty slice: a rule
+        const std::int64_t slices = k_split;
+        const std::int64_t slice = (blocks + 2 * slices - 1) / (2 * slices) * 2;
+        if ((slices - 1) * slice >= blocks) continue;  // an empty slice: a rule
         UnpackCase c(sparse::uniform(100, 64 * blocks - 7, 0.7, seed), problem, seed);
         // Neighbouring k blocks of B differ in size, and pairs of them do.
         for (std::int64_t k = 0; k < c.host.walked.cols; ++k)

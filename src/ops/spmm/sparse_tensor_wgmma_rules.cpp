@@ -13,7 +13,7 @@ namespace vostok::ops::sparse_tensor_wgmma {
 
 namespace {
 
-constexpr std::int64_t shared_bytes_of_sm_90 = 228 * 1024;
+constexpr std::int64_t shared_bytes_of_sm_90 = std::int64_t{228} * 1024;
 constexpr std::int64_t reserved_shared_bytes = 1024;  ///< of each block, for the system
 
 struct Case {
@@ -48,8 +48,8 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps * sparse_most_passes; }},
     Rule{"four warps copy, or one where the copy engine does and warpgroups exchange no registers",
          [](const Case& c) {
-           const bool one_may = c.config.tensor_copies && c.config.warpgroups == 1;
-           return c.config.producer_warps != 4 && !(one_may && c.config.producer_warps == 1);
+           const bool one_does = c.config.producer_warps == 1 && c.config.tensor_copies && c.config.warpgroups == 1;
+           return c.config.producer_warps != 4 && !one_does;
          }},
     Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
          [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},

@@ -15,7 +15,7 @@ namespace vostok::ops::unpack_wgmma {
 
 namespace {
 
-constexpr std::int64_t shared_bytes_of_sm_90 = 228 * 1024;
+constexpr std::int64_t shared_bytes_of_sm_90 = std::int64_t{228} * 1024;
 constexpr std::int64_t reserved_shared_bytes = 1024;  ///< of each block, for the system
 
 struct Case {

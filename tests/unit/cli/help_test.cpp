@@ -178,7 +178,7 @@ TEST_CASE("what an option's line says, the text below does not say again") {
     const std::set<std::string> below = phrases_of(footer);
     for (const Entry& entry : entries_of(help)) {
       for (const std::string& phrase : phrases_of(entry.text)) {
-        CAPTURE(command + " " + entry.head + ": " + phrase);
+        INFO(command, " ", entry.head, ": ", phrase);
         CHECK_FALSE(below.contains(phrase));
       }
     }
@@ -189,7 +189,7 @@ TEST_CASE("every option of every command has a line in the README") {
   const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
   for (const auto& [command, help] : every_help()) {
     for (const std::string& option : options_of(help)) {
-      CAPTURE(command + " " + option);
+      INFO(command, " ", option);
       if (option != "--help") CHECK(has_line(readme, command, option));
     }
   }
