@@ -256,7 +256,10 @@ int main(int argc, char** argv) {
   app.add_flag("--may-compile", options.may_compile)->group("");
   app.get_option("--cache")->group("");
   return run_program(app, argc, argv, options, [&] {
-    if (!options.once.empty()) return plan_once(options), 0;
+    if (!options.once.empty()) {
+      plan_once(options);
+      return 0;
+    }
     if (!options.cache.empty()) vostok::fail(vostok::ErrorCode::invalid_argument, "cannot take --cache: the caches are this benchmark's own");
     PlanBench(options).run();
     return 0;

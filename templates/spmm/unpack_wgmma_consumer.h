@@ -138,10 +138,9 @@ class WarpgroupSum {
 
   /// Once, after the last finish().
   __device__ void end() {
+    if constexpr (sets_aside)
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      if constexpr (sets_aside) totals_[i] += aside_.at[i];
-    }
+      for (int i = 0; i < count; ++i) totals_[i] += aside_.at[i];
   }
 
   /// The fragment of columns 8 * octet and on, after end(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
@@ -216,9 +215,8 @@ struct ConsumerWarp {
   unsigned strip;  ///< of the tile
 
   /// `warp`: of the block.
-  __device__ explicit ConsumerWarp(unsigned warp) : group(warp / group_warps(F::config)), strip(warp % group_warps(F::config)) {
-    if constexpr (F::config.k_groups == 1) group = 0;
-  }
+  __device__ explicit ConsumerWarp(unsigned warp)
+      : group(F::config.k_groups == 1 ? 0 : warp / group_warps(F::config)), strip(warp % group_warps(F::config)) {}
 };
 
 /// Where a warp that multiplies is in the ring: what it unpacks runs ahead of what it multiplies where they overlap.

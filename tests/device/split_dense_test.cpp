@@ -173,7 +173,7 @@ TEST_CASE("tiles of B: two k blocks share the scales of their columns, where the
       for (const std::int64_t k : {std::int64_t{40}, std::int64_t{64}, std::int64_t{128}, 65 + random.below(200)}) {
         const Spmm problem{.n = 1 + random.below(100), .batch = 2, .dense_layout = layout, .alignment_bytes = 4};
         tune::SpmmHost host = host_of(problem, k, random.bits());
-        // Neighbouring k blocks differ in size, so that each one's own scale would be another.
+        // Of magnitudes so different that in many columns each k block's own scale would be another.
         for (float& value : host.dense) value = std::ldexp(value, static_cast<int>(random.below(40)) - 20);
         check(host, PackedMode::f16x3, tile_columns, 2);
       }

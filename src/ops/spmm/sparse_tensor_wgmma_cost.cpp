@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/spmm/stage_ring.hpp"
 
 namespace vostok::ops::sparse_tensor_wgmma {
 
@@ -27,7 +28,6 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
   constexpr double barrier_latency = 140;
-  constexpr double refill_latency = 3000;  // fitted: from a stage being handed over to its next k block being used
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 45;
   const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
@@ -35,9 +35,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   const double bytes = c.tile_columns * split_line_bytes + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
   const double memory = bytes / l2_bytes_per_cycle;
   const double chain = multiplications + barrier_latency;
-  // A stage has as many k blocks' time as there are stages for being held and filled again.
-  const double refilled = std::max(0.0, 1 - c.stages / as_double(sparse_tensor::slice_blocks(query, c.k_split)));
-  const double ring = refilled * (chain + refill_latency + memory) / c.stages;
+  const double ring = ring_cycles(chain, memory, c.stages, as_double(sparse_tensor::slice_blocks(query, c.k_split)));
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (load_instructions + passes * 14) + copies / 32 * copy_instructions / 4,
           .memory = memory,

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/spmm/stage_ring.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
 namespace vostok::ops::unpack_wgmma {
@@ -41,19 +42,17 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: k blocks follow one another no faster
   constexpr double l2_bytes_per_cycle = 37.2;      // of one multiprocessor, by bulk copies, however many others copy
-  constexpr double refill_latency = 3000;          // fitted: from a stage being handed over to its next k block being used
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double copies = !copies_by_threads(c) ? 0 : c.tile_columns * 8 / 32.0 * 4 / 4;
+  const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : 0;
   const double unpacking = unpack_latency + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2;
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
-  // A group has as many k blocks' time for its chain as there are groups; a stage as many as there are stages for being held and filled again.
+  // A group has as many k blocks' time for its chain as there are groups.
   const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
-  const double refilled = std::max(0.0, 1 - c.stages / as_double(slice_blocks(query, c)));
-  const double ring = refilled * (chain + refill_latency + memory) / c.stages;
+  const double ring = ring_cycles(chain, memory, c.stages, as_double(slice_blocks(query, c)));
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
           .memory = memory,
