@@ -33,16 +33,17 @@ constexpr int long_sum_blocks = 64;
 /// The tunables.
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
-  int warpgroups = 2;          ///< that multiply, 64 rows each; of every group
-  int k_groups = 1;            ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
-  int tile_columns = 64;       ///< columns of B and C of a block
-  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
-  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
-  bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
-  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;             ///< slices of k, summed in order by a second launch
-  bool prepare_dense = true;   ///< B is cut into tiles by a launch before (split_dense), not copied from where it lies
-  int producer_warps = 1;      ///< that copy; four of them give their registers to the others
+  int warpgroups = 2;        ///< that multiply, 64 rows each; of every group
+  int k_groups = 1;          ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
+  int tile_columns = 64;     ///< columns of B and C of a block
+  int stages = 4;            ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;     ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
+  bool overlap = true;       ///< a k block is unpacked while the one before is multiplied: twice the registers for A
+  int promotion_blocks = 1;  ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;           ///< slices of k, summed in order by a second launch
+  bool prepare_dense =
+      true;  ///< B is cut into tiles by a launch before (split_dense), not taken from where it lies: f32 is split there, or by the block
+  int producer_warps = 1;      ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
@@ -128,13 +129,25 @@ constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(
 /// Columns of a prepared tile of B.
 constexpr int prepared_columns(const UnpackWgmmaConfig& config) { return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64; }
 
+/// Whether the block splits an f32 B into its terms.
+constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.prepare_dense && terms(config) == 2; }
+
 /// Whether threads copy B, by cp.async, and not the copy engine.
-constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !config.prepare_dense && !config.tensor_copies; }
+constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !config.prepare_dense && !config.tensor_copies && !splits_dense(config); }
+
+/// Columns that a warp splits at a time, of one k block.
+constexpr int split_unit_columns = 32;
+
+/// k blocks between two that a splitting warp has a part in.
+constexpr int split_block_step(const UnpackWgmmaConfig& config) {
+  const int unit_warps = config.producer_warps * split_unit_columns;
+  return config.tile_columns >= unit_warps ? 1 : unit_warps / config.tile_columns;
+}
 
 /// k blocks whose columns of B have one scale: those between two promotions.
 constexpr int scale_blocks(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? config.promotion_blocks : 1; }
 
-/// Whether k runs along the lines of B in shared memory: a column-major B as it is.
+/// Whether k runs along the lines of B in shared memory: where it does in a B that was not prepared.
 constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && traits.dense_layout == Layout::column_major;
 }
@@ -144,13 +157,18 @@ constexpr int dense_groups(const UnpackWgmmaConfig& config) { return config.tile
 
 /// Bytes of one such plane, and of its low parts.
 constexpr int dense_group_bytes(const UnpackWgmmaConfig& config) {
-  return config.prepare_dense ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes;
+  return config.prepare_dense || splits_dense(config) ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes;
 }
 
 /// Bytes of B in one stage, a multiple of 1024.
 constexpr int dense_stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  if (lines_along_k(traits, config)) return config.tile_columns * split_line_bytes;
+  if (lines_along_k(traits, config)) return terms(config) * config.tile_columns * split_line_bytes;
   return dense_groups(config) * dense_group_bytes(config);
+}
+
+/// From an element's high part to its low part in a stage.
+constexpr int dense_low_part(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return lines_along_k(traits, config) ? config.tile_columns * split_line_bytes : split_low_part(prepared_columns(config));
 }
 
 /// Scales of B's columns of one k block.
@@ -172,11 +190,19 @@ constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaCon
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
 
+/// Registers of a thread that splits B.
+constexpr int splitting_registers = 96;
+
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
-constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) { return config.producer_warps == 4 && consumer_warps(config) > 4; }
-constexpr int kept_registers(const UnpackWgmmaConfig& config) { return copies_by_threads(config) ? 40 : 24; }
+constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
+  return config.producer_warps == 8 || (config.producer_warps == 4 && consumer_warps(config) > 4);
+}
+constexpr int kept_registers(const UnpackWgmmaConfig& config) {
+  if (splits_dense(config)) return splitting_registers;
+  return copies_by_threads(config) ? 40 : 24;
+}
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
-  return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config));
+  return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config), config.producer_warps / 4);
 }
 
 /// Bytes of the groups' sums on their way to one another, in the place of the stages.

@@ -1,4 +1,4 @@
-// Registers of blocks whose warpgroups exchange them (parts/register_pool.h): one copies and gives most of its registers to those that multiply.
+// Registers of blocks whose warpgroups exchange them (parts/register_pool.h): those that copy give most of theirs to those that multiply.
 #pragma once
 
 namespace vostok {
@@ -9,9 +9,9 @@ constexpr int launched_registers(int threads, int min_blocks) {
   return registers < 255 ? registers : 255;
 }
 
-/// What each of `warpgroups` has once one more keeps only `kept` of its own.
-constexpr int shared_out_registers(int launched, int warpgroups, int kept) {
-  const int registers = (launched * (warpgroups + 1) - kept) / warpgroups / 8 * 8;
+/// What each of `warpgroups` has once `givers` more keep only `kept` of their own.
+constexpr int shared_out_registers(int launched, int warpgroups, int kept, int givers = 1) {
+  const int registers = (launched * (warpgroups + givers) - kept * givers) / warpgroups / 8 * 8;
   return registers < 240 ? registers : 240;
 }
 

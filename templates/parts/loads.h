@@ -164,6 +164,21 @@ __device__ inline V load_global(const V* memory) {
   return __builtin_bit_cast(V, detail::load_bits(reinterpret_cast<const Bits*>(memory)));
 }
 
+/// One load of 16 bytes that nobody of the block reads again: it takes no room from what L1 has.
+template <class V>
+__device__ inline V load_once(const V* memory) {
+  static_assert(sizeof(V) == 16, "16 bytes");
+#if defined(VOSTOK_EMULATOR)
+  return *memory;
+#else
+  detail::Bits128 bits;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3])
+      : "l"(memory));
+  return __builtin_bit_cast(V, bits);
+#endif
+}
+
 /// A load that stays where it is written. load_global may be moved: where its address is the same in every round of a loop, out of the
 /// loop, and then past the test that guards it.
 __device__ inline float load_in_place(const float* memory) {

@@ -12,11 +12,19 @@ __device__ inline unsigned load_ahead(const unsigned* memory) {
   return word;
 }
 
+/// Brings the line of 128 bytes to L2.
+__device__ inline void prefetch_to_l2(const void* memory) { asm volatile("prefetch.global.L2 [%0];" ::"l"(memory)); }
+
 /// Two floats of shared memory, aligned to as many.
 __device__ inline Vector<float, 2> load_shared_pair(unsigned shared) {
   Vector<float, 2> pair;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.at[0]), "=f"(pair.at[1]) : "r"(shared) : "memory");
   return pair;
+}
+
+/// Two words on their way there.
+__device__ inline void store_shared_pair(unsigned shared, const Vector<unsigned, 2>& pair) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(shared), "r"(pair.at[0]), "r"(pair.at[1]) : "memory");
 }
 
 /// Four, aligned to as many; and their way there.

@@ -23,4 +23,39 @@ __device__ inline SplitParts split_number(float value) {
   return {high, is_finite ? Element<type>::from_float(value - rounded) : static_cast<unsigned short>(0)};
 }
 
+/// The terms of two neighbours, those of the first in the lower halves.
+struct SplitPair {
+  unsigned high;
+  unsigned low;
+};
+
+/// A pair of which no element is infinite or rounds to infinity: its low term would be none that a sum can do with.
+template <PackedMode mode>
+__device__ inline SplitPair split_finite_pair(float first, float second) {
+  static_assert(packed_pair_words(mode) == 2, "there are two terms");
+  if constexpr (packed_is_f16(mode)) {
+    const unsigned high = f32_to_f16_pair(first, second);
+    const auto rounded = [&](unsigned half) { return f16_to_f32(static_cast<unsigned short>(half)); };
+    return {high, f32_to_f16_pair(first - rounded(high), second - rounded(high >> 16))};
+  } else {
+    const unsigned high = f32_to_bf16_pair(first, second);
+    const auto rounded = [&](unsigned upper) { return __builtin_bit_cast(float, upper); };
+    return {high, f32_to_bf16_pair(first - rounded(high << 16), second - rounded(high & 0xffff0000U))};
+  }
+}
+
+/// Any pair.
+template <PackedMode mode>
+__device__ inline SplitPair split_pair(float first, float second) {
+  const SplitParts lower = split_number<mode>(first);
+  const SplitParts upper = split_number<mode>(second);
+  return {lower.high | static_cast<unsigned>(upper.high) << 16, lower.low | static_cast<unsigned>(upper.low) << 16};
+}
+
+/// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.
+__device__ inline unsigned finite_magnitude(float value) {
+  const unsigned bits = __builtin_bit_cast(unsigned, value) & 0x7fffffffU;
+  return bits < 0x7f800000U ? bits : 0;
+}
+
 }  // namespace vostok

@@ -8,11 +8,11 @@ __device__ inline T shuffle_xor(T value, int distance) {
   return __shfl_xor_sync(0xffffffffU, value, distance);
 }
 
-/// The largest value among lanes whose numbers agree modulo `first_distance`.
-template <int first_distance>
+/// The largest value among lanes whose numbers differ in the bits from `first_distance` to `last_distance` alone.
+template <int first_distance, int last_distance = 16>
 __device__ inline unsigned warp_maximum(unsigned value) {
 #pragma unroll
-  for (int distance = first_distance; distance < 32; distance *= 2) {
+  for (int distance = first_distance; distance <= last_distance; distance *= 2) {
     const unsigned other = shuffle_xor(value, distance);
     value = other > value ? other : value;
   }

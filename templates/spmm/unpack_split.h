@@ -13,12 +13,6 @@
 
 namespace vostok {
 
-/// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.
-__device__ inline unsigned finite_magnitude(float value) {
-  const unsigned bits = __builtin_bit_cast(unsigned, value) & 0x7fffffffU;
-  return bits < 0x7f800000U ? bits : 0;
-}
-
 /// Splits a stage into the terms of a buffer: a warp takes four columns, a lane eight neighbouring k of one.
 template <class F>
 class DenseSplit {
@@ -77,10 +71,9 @@ class DenseSplit {
     Vector<unsigned, count / 2> low;
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
-      const SplitParts first = split_number<mode>(values[i]);
-      const SplitParts second = split_number<mode>(values[i + 1]);
-      high.at[i / 2] = first.high | static_cast<unsigned>(second.high) << 16;
-      low.at[i / 2] = first.low | static_cast<unsigned>(second.low) << 16;
+      const SplitPair pair = split_pair<mode>(values[i], values[i + 1]);
+      high.at[i / 2] = pair.high;
+      low.at[i / 2] = pair.low;
     }
     *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk) = high;
     *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk + dense_term_bytes(config)) = low;

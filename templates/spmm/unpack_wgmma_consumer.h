@@ -163,7 +163,7 @@ class WarpgroupSum {
 
   template <int step>
   __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
-    const unsigned long long low_part = moved_descriptor(first, split_low_part(prepared_columns(config)));
+    const unsigned long long low_part = moved_descriptor(first, dense_low_part(F::traits, config));
     Mma::template multiply<type, line>(sums_, strip.at[step][0], step_of<step>(low_part), accumulates || step > 0);
     Mma::template multiply<type, line>(sums_, strip.at[step][1], step_of<step>(first), true);
   }

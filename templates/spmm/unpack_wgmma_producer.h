@@ -7,17 +7,19 @@
 #include "parts/ordered_loads.h"
 #include "parts/tensor_copy.h"
 #include "spmm/unpack_wgmma_shared.h"
+#include "spmm/unpack_wgmma_split.h"
 
 namespace vostok {
 
-/// The strips of a tile in one k block follow one another: one copy, of what fits. By one thread, which loads where they lie one k block ahead.
+/// The strips of a tile in one k block follow one another: one copy, of what fits. By one thread, which loads where they lie ahead of that.
 template <class F>
 class StripCopies {
  public:
-  __device__ StripCopies(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned count)
+  /// Of `count` k blocks, `block_step` apart.
+  __device__ StripCopies(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned count, unsigned block_step = 1)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        row_strips_(strips.row_strips),
+        step_(block_step * strips.row_strips),
         left_(count) {
     look_ahead();
   }
@@ -39,12 +41,12 @@ class StripCopies {
     --left_;
     begin_ = load_ahead(offsets_);
     end_ = load_ahead(offsets_ + tile_strips(F::config));
-    offsets_ += row_strips_;
+    offsets_ += step_;
   }
 
   const unsigned* offsets_;  ///< of the k block to look at next
   const unsigned char* data_;
-  unsigned row_strips_;
+  unsigned step_;  ///< between offsets
   unsigned left_;  ///< k blocks to look at
   unsigned begin_ = 0;
   unsigned end_ = 0;
@@ -260,6 +262,37 @@ __device__ inline void produce_by_map(const Args& args, const Tile& tile, const 
   }
 }
 
+/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the strips.
+template <class F>
+__device__ inline void produce_split(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
+  wait_for_previous_launch();
+  const unsigned count = tile.block_count(args);
+  SplitWalk<F> walk(warp_of_block() - consumer_warps(F::config));
+  const SplitLoads<F> loads(args, tile);
+  constexpr unsigned step = split_block_step(F::config);
+  const bool copies_strips = walk.unit() == 0 && threadIdx.x % 32 == 0;
+  const unsigned copies = copies_strips && walk.block() < count ? (count - walk.block() + step - 1) / step : 0;
+  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args) + walk.block(), tile.first_strip(), copies, step);
+#pragma unroll 1
+  while (walk.block() < count) {
+    const unsigned stage = walk.place().stage;
+    SplitElements<F> elements;
+    loads.load(elements, walk.block(), walk.unit());
+    const unsigned ahead = walk.block() + split_lines_ahead;
+    if (walk.block() < step)
+#pragma unroll 1
+      for (unsigned block = walk.block() + step; block < ahead && block < count; block += step) loads.prefetch(block, walk.unit());
+    if (ahead < count) loads.prefetch(ahead, walk.unit());
+    wait_empty(stages, walk.place());
+    if (walk.unit() == 0 && threadIdx.x % 32 == 0) strips.copy(stages.strips(stage), stages.full(stage), 0);
+    __syncwarp();
+    store_split(elements, stages, stage, walk.unit());
+    publish_to_async_proxy();
+    arrive(stages.full(stage));
+    walk.advance();
+  }
+}
+
 /// B from where it lies, by one of the copying threads or by all. `thread`: of those.
 template <class F, class Args, class Tile>
 __device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
@@ -270,10 +303,14 @@ __device__ inline void produce_from_place(const Args& args, const Tile& tile, co
   }
 }
 
-/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that copy B.
+/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that bring B.
 template <class Config>
 constexpr unsigned filling_arrivals(const Config& config) {
   return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
+}
+constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
+  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns;
+  return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
 /// `thread`: of the producing ones.
@@ -281,6 +318,8 @@ template <class F, class Args>
 __device__ inline void produce(const Args& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
   if constexpr (F::config.prepare_dense) {
     if (thread == 0) produce_prepared(args, tile, stages);
+  } else if constexpr (splits_dense(F::config)) {
+    produce_split(args, tile, stages);
   } else {
     produce_from_place<F>(args, tile, stages, thread);
   }

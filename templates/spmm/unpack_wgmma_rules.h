@@ -23,14 +23,20 @@ struct UnpackWgmmaRules {
   static_assert(config.stages >= 2 && config.stages <= 8, "stages is 2 to 8");
   static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most_pairs, "strip_pairs is 16 to 512");
   static_assert(config.k_split >= 1, "k is cut into at least one slice");
-  static_assert(config.producer_warps == 1 || config.producer_warps == 4, "producer_warps is 1 or 4");
+  static_assert(config.producer_warps == 1 || config.producer_warps == 4 || (config.producer_warps == 8 && splits_dense(config)),
+                "producer_warps is 1 or 4, or 8 where they split B");
+  static_assert(!splits_dense(config) ||
+                    (config.producer_warps >= 4 && config.tile_columns >= split_unit_columns && config.stages % split_block_step(config) == 0),
+                "four warps or eight split tiles of 32 columns or more, each in turn with others stages of its own");
+  static_assert(!splits_dense(config) || launch_registers(config) >= splitting_registers, "threads that split B are launched with their registers");
   static_assert(!config.tensor_copies || !config.prepare_dense, "a B that was prepared is not copied by a tensor map");
   static_assert(config.raster_rows >= 1, "raster_rows is at least 1");
-  static_assert(traits.element == Dtype::f32 ? config.prepare_dense
+  static_assert(traits.element == Dtype::f32 ? !config.tensor_copies
                                              : config.mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1),
-                "an f32 B is prepared, and a 16-bit one is multiplied as it is");
-  static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1 || (config.promotion_blocks == 2 && config.k_groups == 1),
-                "columns have scales: f16x3 promotes after each k block, or after two, which one group multiplies");
+                "an f32 B is split, and a 16-bit one is multiplied as it is");
+  static_assert(config.mode != PackedMode::f16x3 || config.promotion_blocks == 1 ||
+                    (config.promotion_blocks == 2 && config.k_groups == 1 && config.prepare_dense),
+                "columns have scales: f16x3 promotes after each k block, or after two, which one group multiplies and a launch before split");
   static_assert(!traits.long_sums || config.mode == PackedMode::f16x3, "sums are set aside where columns have scales");
 };
 

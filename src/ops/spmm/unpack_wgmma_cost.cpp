@@ -41,14 +41,17 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double barrier_latency = 110;
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: k blocks follow one another no faster
-  constexpr double l2_bytes_per_cycle = 37.2;      // of one multiprocessor, by bulk copies, however many others copy
+  constexpr double split_unit_instructions = 430;
+  constexpr double split_unit_latency = 1700;  // loads, and what follows
+  constexpr double l2_bytes_per_cycle = 37.2;  // of one multiprocessor, by bulk copies, however many others copy
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : 0;
+  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns) : 0;
+  const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
   const double unpacking = unpack_latency + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
-  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2;
+  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
   // A group has as many k blocks' time for its chain as there are groups.
   const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
@@ -56,7 +59,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
           .memory = memory,
-          .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency})};
+          .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency,
+                             split_units / c.producer_warps * split_unit_latency})};
 }
 
 /// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where
@@ -101,11 +105,16 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
   const double packed_bytes =
       as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
-  constexpr double streaming = 1.3;  // measured: strips come at three quarters of what memory hands out
-  const double from_memory_us = streaming * packed_bytes / machine.memory_bytes_per_us;
+  constexpr double streaming = 1.3;        // measured: strips come at three quarters of what memory hands out
+  constexpr double resident_bytes = 40e6;  // of B and C, that L2 keeps from one call to the next
+  const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
+  const double prepared_bytes = config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
+  const double result_bytes = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
+  const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
+  const double moved_bytes = stays ? 0 : result_bytes + (config.prepare_dense ? prepared_bytes : dense_bytes);
+  const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
-  const double dense_bytes = as_double(query.statistics.cols) * n * batch;
-  if (config.prepare_dense) us += next_launch_us + dense_bytes * (size_of(query.problem.element) + 2 * terms(config)) / l2_bytes_per_us;
+  if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
   if (config.k_split > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
   if (query.problem.value_lifetime == ValueLifetime::per_call)
     us += next_launch_us + (packed_bytes * 2 + 8 * as_double(query.statistics.nonzeros)) / l2_bytes_per_us;

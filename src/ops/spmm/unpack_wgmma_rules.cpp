@@ -59,9 +59,10 @@ constexpr std::array rules = {
     Rule{"tile_columns is a power of two from 8 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 8, 256); }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
-    Rule{"an f32 B is split into two terms by a launch before", [](const Case& c) { return terms(c.config) == 2 && !c.config.prepare_dense; }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
+    Rule{"an f32 B is split by threads: tensor_copies takes 16-bit elements",
+         [](const Case& c) { return c.config.tensor_copies && terms(c.config) == 2; }},
     Rule{"tensor_copies takes B from where it lies: prepare_dense is false",
          [](const Case& c) { return c.config.tensor_copies && c.config.prepare_dense; }},
     Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
@@ -74,10 +75,10 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.stages % c.config.k_groups != 0 || c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1); }},
     Rule{"strip_pairs is a multiple of 4 from 16 to 512",
          [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
-    Rule{"promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups",
+    Rule{"promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups and prepare_dense",
          [](const Case& c) {
            const int blocks = c.config.promotion_blocks;
-           const bool shares_scales = blocks == 1 || (blocks == 2 && c.config.k_groups == 1);
+           const bool shares_scales = blocks == 1 || (blocks == 2 && c.config.k_groups == 1 && c.config.prepare_dense);
            return blocks < 0 || blocks > 1024 || (packed_scales_rows(c.config.mode) && !shares_scales);
          }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
@@ -85,10 +86,20 @@ constexpr std::array rules = {
            return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
                   c.config.min_blocks < 1 || c.config.min_blocks > 16;
          }},
-    Rule{"producer_warps is 4 where warpgroups exchange registers, else 1 or 4",
-         [](const Case& c) { return c.config.producer_warps != 4 && (consumer_warps(c.config) > 4 || c.config.producer_warps != 1); }},
+    Rule{"producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B",
+         [](const Case& c) {
+           const int warps = c.config.producer_warps;
+           if (splits_dense(c.config)) return warps != 4 && warps != 8;
+           return warps != 4 && (consumer_warps(c.config) > 4 || warps != 1);
+         }},
+    Rule{"an f32 B is split in tiles of 32 columns and more",
+         [](const Case& c) { return splits_dense(c.config) && c.config.tile_columns < split_unit_columns; }},
+    Rule{"warps that split B in turns of several k blocks have stages of their own: a multiple of those",
+         [](const Case& c) { return splits_dense(c.config) && c.config.stages % split_block_step(c.config) != 0; }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+    Rule{"threads that split B have fewer registers than they take",
+         [](const Case& c) { return splits_dense(c.config) && launch_registers(c.config) < splitting_registers; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).

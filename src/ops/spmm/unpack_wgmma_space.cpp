@@ -34,14 +34,19 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
 struct DenseWay {
   bool prepare_dense;
   bool tensor_copies;
+  int producer_warps = 4;  ///< where threads have more to do than to copy
 };
 
-/// Every way, the likely better first: 16-bit elements are copied as they lie where that is possible, by the copy engine where it can.
+/// Every way, the likely better first: 16-bit elements are copied as they lie where that is possible, by the copy engine where it can, and
+/// those of f32 split by the block.
 std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   constexpr DenseWay prepared{true, false};
   constexpr DenseWay by_threads{false, false};
   constexpr DenseWay by_map{false, true};
-  if (query.problem.element == Dtype::f32 || dense_alignment(query) < 16) return {prepared};
+  constexpr DenseWay split_by_four{false, false, 4};
+  constexpr DenseWay split_by_eight{false, false, 8};
+  if (dense_alignment(query) < 16) return {prepared};
+  if (query.problem.element == Dtype::f32) return {prepared, split_by_four, split_by_eight};
   if (lacks_tensor_maps(query) || is_past_tensor_maps(query)) return {by_threads, prepared};
   return {by_map, by_threads, prepared};
 }
@@ -63,7 +68,7 @@ bool streams_output(const SpmmQuery& query) {
 /// k blocks between promotions: where columns have scales two keep the promise of math = accurate and more do not, bf16 terms gain up to four,
 /// and plain 16-bit sums that are rounded to 16 bits hide what tensor cores cut.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  if (packed_scales_rows(config.mode)) return config.k_groups == 1 && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
+  if (packed_scales_rows(config.mode)) return config.k_groups == 1 && config.prepare_dense && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
   if (config.tile_columns > 128) return 0;
   if (packed_pair_words(config.mode) == 2) return 4;
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
@@ -75,14 +80,15 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr std::int64_t reserved_shared_bytes = 1024;
   const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
   const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
-  const int least = std::max(2, config.k_groups * (config.overlap ? 2 : 1));
+  const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
+  const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
   const auto fitting = static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, most_stages));
-  return std::max(least, fitting / config.k_groups * config.k_groups);
+  return std::max(least, fitting / step * step);
 }
 
 /// What a shape leaves open, decided.
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
-  config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
+  if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query);
   config.stages = stages_that_fit(query, config);
@@ -93,7 +99,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
-    for (const auto [prepare_dense, tensor_copies] : dense_ways(query))
+    for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
       for (const auto [warpgroups, k_groups] : warpgroup_counts)
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
@@ -105,6 +111,7 @@ void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
                                      .strip_pairs = strip_pairs,
                                      .overlap = overlap,
                                      .prepare_dense = prepare_dense,
+                                     .producer_warps = producer_warps,
                                      .min_blocks = min_blocks,
                                      .tensor_copies = tensor_copies}));
 }

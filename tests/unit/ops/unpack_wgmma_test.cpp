@@ -173,7 +173,17 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 32; })->find("slice of k") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; })->find("tile_columns") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; })->find("mode") != std::string::npos);
-  CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.prepare_dense = false; })->find("split") != std::string::npos);
+  const auto split = [](UnpackWgmmaConfig& c) { c.prepare_dense = false, c.k_groups = 1, c.tile_columns = 64, c.stages = 4; };
+  CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c); }));
+  CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 8; }));
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 1; })->find("4 or 8") != std::string::npos);
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tensor_copies = true; })->find("16-bit") != std::string::npos);
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.promotion_blocks = 2; })->find("prepare_dense") != std::string::npos);
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 16; })->find("32 columns") != std::string::npos);
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 32, c.stages = 6; })->find("stages of their own") !=
+        std::string::npos);
+  CHECK(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.min_blocks = 3; })->find("fewer registers") != std::string::npos);
+  CHECK(forbidden(query_of({.n = 127}, layer), [&](UnpackWgmmaConfig& c) { split(c); })->find("16 bytes of a copy") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.stages = 8; })->find("shared memory") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4, c.k_groups = 1; })->find("promotion_blocks") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 2; })->find("one of k_groups") != std::string::npos);
@@ -228,7 +238,8 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
   };
   const Spmm half{.n = 512, .element = Dtype::f16};
   CHECK(ways(half) == Ways{{false, true}, {false, false}, {true, false}});
-  CHECK(ways({.n = 512}) == Ways{{true, false}});
+  CHECK(ways({.n = 512}) == Ways{{true, false}, {false, false}});
+  CHECK(ways({.n = 510}) == Ways{{true, false}});
   CHECK(ways({.n = 100, .element = Dtype::f16}) == Ways{{true, false}});
   CHECK(ops::unpack_wgmma::default_config(query_of(half, layer, &device)).tensor_copies);
   // The short list has all ways of the best tile.

@@ -1,0 +1,238 @@
+// f32 elements of B split into two 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read is not worth a launch.
+//
+// A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as split_dense leaves them
+// where B is row-major, and in lines of k where it is column-major. In mode f16x3 the terms are those of s v, where s is a power of two for each
+// column and k block that brings the largest finite |s v| into [2^13, 2^14).
+#pragma once
+
+#include "parts/loads.h"
+#include "parts/mbarrier.h"
+#include "parts/ordered_loads.h"
+#include "parts/ring_place.h"
+#include "parts/shared_address.h"
+#include "parts/split_number.h"
+#include "parts/warp.h"
+#include "spmm/unpack_wgmma_shared.h"
+
+namespace vostok {
+
+/// Which elements of a unit a lane has: 16 pieces of four neighbours in a line. Eight lanes load 128 bytes of a line; the lines of the four eights
+/// are those whose terms, stored together, lie in different banks.
+template <class F>
+struct SplitShare {
+  static constexpr bool row_major = F::traits.dense_layout == Layout::row_major;
+  static constexpr int lines = row_major ? packed_strip_columns : split_unit_columns;
+  static constexpr int length = row_major ? split_unit_columns : packed_strip_columns;
+  static constexpr int parts = length / 32;  ///< pieces of a lane in one line
+  static constexpr int own_lines = lines / 4;
+  static_assert(own_lines * parts == 16, "a unit has 2048 elements");
+
+  /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h elements.
+  static __device__ unsigned first_line() { return threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2; }
+  static __device__ unsigned first_place() { return threadIdx.x % 8 * 4; }
+  static constexpr int lines_before(int own_line) { return own_line / 2 * 8 + own_line % 2 * 2; }
+};
+
+/// A lane's elements of a unit.
+template <class F>
+struct SplitElements {
+  float at[SplitShare<F>::own_lines][SplitShare<F>::parts][4];
+};
+
+/// k blocks by which lines come to L2 before they are loaded: what memory takes to hand them out is longer than a warp takes for a unit.
+inline constexpr unsigned split_lines_ahead = 4;
+
+/// Loads a unit, zeros where the matrix ends.
+template <class F>
+class SplitLoads {
+  using Share = SplitShare<F>;
+
+ public:
+  __device__ SplitLoads(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile)
+      : args_(args),
+        dense_(static_cast<const float*>(args.dense) + tile.product * args.dense_stride),
+        first_k_(static_cast<long long>(tile.first_block(args)) * packed_strip_columns),
+        first_column_(tile.first_column()) {}
+
+  /// Of the slice's k block `block`.
+  __device__ void load(SplitElements<F>& elements, unsigned block, unsigned unit) const {
+    const long long line = first_line(block, unit) + Share::first_line();
+    const long long place = first_place(block, unit) + Share::first_place();
+    const long long lines_left = (Share::row_major ? args_.k : args_.n) - line;
+    const long long length_left = (Share::row_major ? args_.n : args_.k) - place;
+    const int lines = lines_left < Share::lines ? static_cast<int>(lines_left) : Share::lines;
+    const float* const from = dense_ + line * args_.dense_leading + place;
+#pragma unroll
+    for (int i = 0; i < Share::own_lines; ++i)
+#pragma unroll
+      for (int part = 0; part < Share::parts; ++part) {
+        const bool exists = Share::lines_before(i) < lines && part * 32 < length_left;
+        const float* const piece = from + Share::lines_before(i) * args_.dense_leading + part * 32;
+        const Four four = exists ? load_once(reinterpret_cast<const Four*>(piece)) : Four{};
+#pragma unroll
+        for (int j = 0; j < 4; ++j) elements.at[i][part][j] = four.at[j];
+      }
+  }
+
+  /// Brings a unit to L2: two pieces of 128 bytes a lane.
+  __device__ void prefetch(unsigned block, unsigned unit) const {
+    const long long line = first_line(block, unit) + threadIdx.x % 32;
+    const long long place = first_place(block, unit);
+    const float* const from = dense_ + line * args_.dense_leading + place;
+    const long long lines = Share::row_major ? args_.k : args_.n;
+    const long long length = Share::row_major ? args_.n : args_.k;
+    if (line < lines && place < length) prefetch_to_l2(from);
+    if constexpr (Share::row_major) {
+      if (line + 32 < lines && place < length) prefetch_to_l2(from + 32 * args_.dense_leading);
+    } else {
+      if (line < lines && place + 32 < length) prefetch_to_l2(from + 32);
+    }
+  }
+
+ private:
+  using Four = Vector<float, 4>;
+
+  __device__ long long first_k(unsigned block) const { return first_k_ + static_cast<long long>(block) * packed_strip_columns; }
+  __device__ long long first_column(unsigned unit) const { return first_column_ + unit * split_unit_columns; }
+  __device__ long long first_line(unsigned block, unsigned unit) const { return Share::row_major ? first_k(block) : first_column(unit); }
+  __device__ long long first_place(unsigned block, unsigned unit) const { return Share::row_major ? first_column(unit) : first_k(block); }
+
+  const UnpackWgmmaArgs& args_;
+  const float* dense_;
+  long long first_k_;  ///< of the slice
+  long long first_column_;
+};
+
+/// The scales of the columns that a lane has elements of; writes their inverses.
+template <class F>
+class SplitScales {
+  using Share = SplitShare<F>;
+  static constexpr bool scaled = packed_scales_rows(F::config.mode);
+  static constexpr int columns = Share::row_major ? 4 : Share::own_lines;
+
+ public:
+  /// `shared_inverses`: of the unit's columns.
+  __device__ SplitScales(const SplitElements<F>& elements, unsigned shared_inverses) {
+    if constexpr (scaled) {
+      unsigned largest[columns];
+      find_largest(largest, elements);
+      float inverses[columns];
+#pragma unroll
+      for (int i = 0; i < columns; ++i) {
+        const unsigned of_column = Share::row_major ? warp_maximum<8>(largest[i]) : warp_maximum<1, 4>(largest[i]);
+        const int exponent = packed_scale_exponent(of_column);
+        scales_[i] = __builtin_bit_cast(float, packed_power_bits(exponent));
+        inverses[i] = __builtin_bit_cast(float, packed_power_bits(-exponent));
+      }
+      store(inverses, shared_inverses);
+    }
+  }
+
+  /// Of element j of a piece of own line i.
+  __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
+
+ private:
+  /// visit(column, value) for each element of the lane.
+  template <class Visit>
+  static __device__ void visit(const SplitElements<F>& elements, Visit visit) {
+#pragma unroll
+    for (int i = 0; i < Share::own_lines; ++i)
+#pragma unroll
+      for (int part = 0; part < Share::parts; ++part)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) visit(Share::row_major ? j : i, elements.at[i][part][j]);
+  }
+
+  static __device__ void find_largest(unsigned (&largest)[columns], const SplitElements<F>& elements) {
+    float of_columns[columns] = {};
+    visit(elements, [&](int column, float value) { of_columns[column] = fmaxf(of_columns[column], fabsf(value)); });
+    bool all_finite = true;  // NaN passes fmaxf
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      largest[i] = __builtin_bit_cast(unsigned, of_columns[i]);
+      all_finite = all_finite && finite_magnitude(of_columns[i]) == largest[i];
+    }
+    if (all_finite) return;
+#pragma unroll
+    for (unsigned& bits : largest) bits = 0;
+    visit(elements, [&](int column, float value) { largest[column] = max(largest[column], finite_magnitude(value)); });
+  }
+
+  static __device__ void store(const float (&inverses)[columns], unsigned shared) {
+    if constexpr (Share::row_major) {
+      if (threadIdx.x % 32 < 8) store_shared_four(shared + 4 * Share::first_place(), {inverses[0], inverses[1], inverses[2], inverses[3]});
+    } else {
+      if (threadIdx.x % 8 > 0) return;
+#pragma unroll
+      for (int i = 0; i < columns; ++i)
+        store_word({shared + 4 * (Share::first_line() + Share::lines_before(i))}, __builtin_bit_cast(unsigned, inverses[i]));
+    }
+  }
+
+  float scales_[scaled ? columns : 1];
+};
+
+/// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not finite either.
+template <class F>
+__device__ inline void store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
+  using Share = SplitShare<F>;
+  constexpr auto config = F::config;
+  const unsigned column = unit * split_unit_columns;
+  const SplitScales<F> scales(elements, stages.scales(stage) + 4 * column);
+  // Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and every eighth line at a multiple of 1024 bytes: the other pieces' places
+  // differ from the first one's in known bits.
+  const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
+  const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
+  const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
+  const unsigned first = stages.dense(stage) + plane + line * split_line_bytes + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+#pragma unroll
+  for (int i = 0; i < Share::own_lines; ++i)
+#pragma unroll
+    for (int part = 0; part < Share::parts; ++part) {
+      const float(&values)[4] = elements.at[i][part];
+      const SplitPair lower = split_finite_pair<config.mode>(values[0] * scales.of(i, 0), values[1] * scales.of(i, 1));
+      const SplitPair upper = split_finite_pair<config.mode>(values[2] * scales.of(i, 2), values[3] * scales.of(i, 3));
+      const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes;
+      store_shared_pair(high, {lower.high, upper.high});
+      // Low parts lie in planes or lines of their own, or in the other half of a line.
+      constexpr unsigned low_part = dense_low_part(F::traits, config);
+      store_shared_pair(low_part < split_line_bytes ? high ^ low_part : high + low_part, {lower.low, upper.low});
+    }
+}
+
+/// The units of one warp, k block after k block: which they are, and where in the ring.
+template <class F>
+class SplitWalk {
+  static constexpr unsigned units = F::config.tile_columns / split_unit_columns;
+  static constexpr unsigned warps = F::config.producer_warps;
+
+ public:
+  /// `warp`: of the producing ones.
+  __device__ explicit SplitWalk(unsigned warp) : place_{warp / units % F::config.stages, 0}, block_(warp / units), unit_(warp % units) {}
+
+  __device__ unsigned block() const { return block_; }
+  __device__ unsigned unit() const { return unit_; }
+  __device__ const RingPlace<F::config.stages>& place() const { return place_; }
+  __device__ void advance() {
+    if constexpr (units <= warps) {
+      move(split_block_step(F::config));
+    } else {
+      unit_ += warps;
+      if (unit_ < units) return;
+      unit_ -= units;
+      move(1);
+    }
+  }
+
+ private:
+  __device__ void move(unsigned blocks) {
+    block_ += blocks;
+    place_.advance(blocks);
+  }
+
+  RingPlace<F::config.stages> place_;
+  unsigned block_;
+  unsigned unit_;
+};
+
+}  // namespace vostok
