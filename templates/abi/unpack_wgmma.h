@@ -122,6 +122,7 @@ constexpr int threads(const UnpackWgmmaConfig& config) { return 32 * (consumer_w
 /// Each warp of a group has one strip.
 constexpr int tile_strips(const UnpackWgmmaConfig& config) { return group_warps(config); }
 constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile_columns; }
 
 /// 16-bit terms that a value is split into.
 constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
@@ -191,7 +192,7 @@ constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaCon
 constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
 
 /// Registers of a thread that splits B.
-constexpr int splitting_registers = 96;
+constexpr int splitting_registers = 104;
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {

@@ -1,6 +1,8 @@
 // Which part of a product a block computes, of a product whose k is walked in blocks of 64 and may be cut in slices.
 #pragma once
 
+#include "parts/raster.h"
+
 namespace vostok {
 
 template <class F>
@@ -16,12 +18,8 @@ struct UnpackTile {
   static __device__ UnpackTile of_block(const Args& args) {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
     constexpr unsigned slices = F::config.k_split;
-    constexpr unsigned raster_rows = F::config.raster_rows;
-    const unsigned group = blockIdx.x / (raster_rows * args.column_tiles);
-    const unsigned within = blockIdx.x - group * raster_rows * args.column_tiles;
-    const unsigned left = args.row_tiles - group * raster_rows;
-    const unsigned height = left < raster_rows ? left : raster_rows;
-    return {slow / slices, slow % slices, group * raster_rows + within % height, within / height};
+    const RasterPlace place = raster_place<F::config.raster_rows>(blockIdx.x, args.row_tiles, args.column_tiles);
+    return {slow / slices, slow % slices, place.row_tile, place.column_tile};
   }
 
   /// y and z may hold more blocks than there are slices.

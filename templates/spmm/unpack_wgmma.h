@@ -23,7 +23,7 @@ namespace vostok {
 
 /// Stores a warp's sums: in C, or in the slice's place of the partial sums.
 template <class F>
-__device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, ConsumerWarp<F> warp) {
+__device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
   const unsigned lane = threadIdx.x % 32;
   const long long strip = tile.first_strip() + warp.strip;
   const long long first_octet = tile.first_column() / 8;
@@ -48,14 +48,15 @@ __device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArg
 }
 
 template <class F>
-__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages,
-                               ConsumerWarp<F> warp) {
+__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows;
   // Strips that do not fit are read here, and the launch before may be what packs them.
   if constexpr (!F::config.prepare_dense) wait_for_previous_launch();
+  // It looks up the first strips: before the sums wait for their rows' scales.
+  Consumer<F> consumer(args, tile, stages, warp);
   SumsAside<F> aside;
   WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
-  Consumer<F>(args, tile, stages, warp).run(sum);
+  consumer.run(sum);
   GroupSums<F> sums(sum, stages, warp);
   sums.exchange();
   store_sums(sums, args, tile, warp);
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     unpack_wgmma(const __grid_constant__ UnpackWgmmaKernelArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
   [[maybe_unused]] constexpr UnpackWgmmaRules<F> rules;
-  const auto tile = UnpackWgmmaTile<F>::of_block(args);
+  const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
 
   const UnpackWgmmaStages<F> stages;
@@ -78,15 +79,17 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     }
     publish_barriers();
   }
-  __syncthreads();
   if constexpr (config.k_split > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
-    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    produce(args, tile, stages, threadIdx.x - 32 * consumers);
+    produce(args, tile, stages, warp - consumers, [] {
+      __syncthreads();
+      if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
+    });
   } else {
+    __syncthreads();
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     consume(args, tile, stages, ConsumerWarp<F>(warp));
   }

@@ -226,7 +226,7 @@ class Consumer {
   using Place = RingPlace<config.stages>;
 
  public:
-  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
+  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
       : stages_(stages),
         left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
         strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),

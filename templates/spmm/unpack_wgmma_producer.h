@@ -63,7 +63,7 @@ class PreparedTiles {
  public:
   static constexpr unsigned bytes = dense_stage_bytes(F::traits, config) + column_scale_bytes(config);
 
-  __device__ PreparedTiles(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile)
+  __device__ PreparedTiles(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile)
       : k_blocks_(args.strips.k_blocks),
         last_group_(args.prepared_tiles - 1),
         group_(static_cast<unsigned>(tile.first_column() / columns)),
@@ -205,7 +205,7 @@ __device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const Ring
 
 /// One thread queues bulk copies of everything. Strips of the first stages do not wait for the launch that prepares B.
 template <class F>
-__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
+__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
   const unsigned count = tile.block_count(args);
   StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), count);
   const PreparedTiles<F> dense(args, tile);
@@ -264,34 +264,63 @@ __device__ inline void produce_by_map(const Args& args, const Tile& tile, const 
 
 /// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the strips.
 template <class F>
-__device__ inline void produce_split(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
-  wait_for_previous_launch();
-  const unsigned count = tile.block_count(args);
-  SplitWalk<F> walk(warp_of_block() - consumer_warps(F::config));
-  const SplitLoads<F> loads(args, tile);
-  constexpr unsigned step = split_block_step(F::config);
-  const bool copies_strips = walk.unit() == 0 && threadIdx.x % 32 == 0;
-  const unsigned copies = copies_strips && walk.block() < count ? (count - walk.block() + step - 1) / step : 0;
-  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args) + walk.block(), tile.first_strip(), copies, step);
+class SplitProducer {
+  static constexpr unsigned block_step = split_block_step(F::config);
+
+ public:
+  /// Starts to load before the block's barriers are there.
+  __device__ SplitProducer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp)
+      : stages_(stages),
+        count_(tile.block_count(args)),
+        walk_(warp),
+        loads_(args, tile),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block(), tile.first_strip(), copies(), block_step) {
+    if (walk_.block() >= count_) return;
+    loads_.load(elements_, walk_.block(), walk_.unit());
 #pragma unroll 1
-  while (walk.block() < count) {
-    const unsigned stage = walk.place().stage;
-    SplitElements<F> elements;
-    loads.load(elements, walk.block(), walk.unit());
-    const unsigned ahead = walk.block() + split_lines_ahead;
-    if (walk.block() < step)
-#pragma unroll 1
-      for (unsigned block = walk.block() + step; block < ahead && block < count; block += step) loads.prefetch(block, walk.unit());
-    if (ahead < count) loads.prefetch(ahead, walk.unit());
-    wait_empty(stages, walk.place());
-    if (walk.unit() == 0 && threadIdx.x % 32 == 0) strips.copy(stages.strips(stage), stages.full(stage), 0);
-    __syncwarp();
-    store_split(elements, stages, stage, walk.unit());
-    publish_to_async_proxy();
-    arrive(stages.full(stage));
-    walk.advance();
+    for (unsigned ahead = block_step; ahead < split_lines_ahead; ahead += block_step) prefetch(ahead);
   }
-}
+
+  __device__ void run() {
+    if (walk_.block() >= count_) return;
+#pragma unroll 1
+    for (;;) {
+      store();
+      walk_.advance();
+      if (walk_.block() >= count_) return;
+      loads_.load(elements_, walk_.block(), walk_.unit());
+    }
+  }
+
+ private:
+  __device__ bool copies_strips() const { return walk_.unit() == 0 && threadIdx.x % 32 == 0; }
+  /// Copies of strips that this thread queues.
+  __device__ unsigned copies() const {
+    return copies_strips() && walk_.block() < count_ ? (count_ - walk_.block() + block_step - 1) / block_step : 0;
+  }
+
+  __device__ void prefetch(unsigned ahead) const {
+    if (walk_.block() + ahead < count_) loads_.prefetch(walk_.block() + ahead, walk_.unit());
+  }
+
+  __device__ void store() {
+    const unsigned stage = walk_.place().stage;
+    wait_empty(stages_, walk_.place());
+    if (copies_strips()) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
+    prefetch(split_lines_ahead);
+    __syncwarp();
+    store_split(elements_, stages_, stage, walk_.unit());
+    publish_to_async_proxy();
+    arrive(stages_.full(stage));
+  }
+
+  UnpackWgmmaStages<F> stages_;
+  unsigned count_;  ///< k blocks
+  SplitWalk<F> walk_;
+  SplitLoads<F> loads_;
+  StripCopies<F> strips_;
+  SplitElements<F> elements_;
+};
 
 /// B from where it lies, by one of the copying threads or by all. `thread`: of those.
 template <class F, class Args, class Tile>
@@ -313,15 +342,19 @@ constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
-/// `thread`: of the producing ones.
-template <class F, class Args>
-__device__ inline void produce(const Args& args, const UnpackWgmmaTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
-  if constexpr (F::config.prepare_dense) {
-    if (thread == 0) produce_prepared(args, tile, stages);
-  } else if constexpr (splits_dense(F::config)) {
-    produce_split(args, tile, stages);
+/// What a producing warp does, `warp` of those: first what needs no barrier, then, once `begin` has run, the rest.
+template <class F, class Args, class Begin>
+__device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp, Begin begin) {
+  if constexpr (splits_dense(F::config)) {
+    wait_for_previous_launch();
+    SplitProducer<F> producer(args, tile, stages, warp);
+    begin();
+    producer.run();
   } else {
-    produce_from_place<F>(args, tile, stages, thread);
+    begin();
+    const unsigned thread = 32 * warp + threadIdx.x % 32;
+    if constexpr (!F::config.prepare_dense) produce_from_place<F>(args, tile, stages, thread);
+    else if (thread == 0) produce_prepared(args, tile, stages);
   }
 }
 

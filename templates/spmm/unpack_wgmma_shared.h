@@ -1,4 +1,4 @@
-// The shared memory of unpack_wgmma: a ring of stages, and which part of the product the block computes.
+// The shared memory of unpack_wgmma: a ring of stages.
 #pragma once
 
 #include "abi/unpack_wgmma.h"
@@ -6,6 +6,7 @@
 #include "parts/ring_place.h"
 #include "parts/shared.h"
 #include "parts/shared_address.h"
+#include "spmm/unpack_tile.h"
 
 namespace vostok {
 
@@ -38,41 +39,6 @@ class UnpackWgmmaStages {
 
  private:
   unsigned base_;
-};
-
-template <class F>
-struct UnpackWgmmaTile {
-  unsigned product;  ///< of the batch
-  unsigned slice;    ///< of k
-  unsigned row_tile;
-  unsigned column_tile;
-
-  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product after
-  /// product, lie on y, and on z past what y holds.
-  static __device__ UnpackWgmmaTile of_block(const UnpackWgmmaArgs& args) {
-    const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
-    constexpr unsigned slices = F::config.k_split;
-    constexpr unsigned raster_rows = F::config.raster_rows;
-    const unsigned group = blockIdx.x / (raster_rows * args.column_tiles);
-    const unsigned within = blockIdx.x - group * raster_rows * args.column_tiles;
-    const unsigned left = args.row_tiles - group * raster_rows;
-    const unsigned height = left < raster_rows ? left : raster_rows;
-    return {slow / slices, slow % slices, group * raster_rows + within % height, within / height};
-  }
-
-  /// y and z may hold more blocks than there are slices.
-  __device__ bool exists(const UnpackWgmmaArgs& args) const { return product < args.batch; }
-
-  __device__ unsigned first_strip() const { return row_tile * tile_strips(F::config); }
-  __device__ long long first_column() const { return static_cast<long long>(column_tile) * F::config.tile_columns; }
-  __device__ unsigned first_block(const UnpackWgmmaArgs& args) const { return slice * args.slice_blocks; }
-  /// k blocks of the slice: none where the slices before it took them all.
-  __device__ unsigned block_count(const UnpackWgmmaArgs& args) const {
-    const unsigned first = first_block(args);
-    if (first >= args.strips.k_blocks) return 0;
-    const unsigned left = args.strips.k_blocks - first;
-    return left < args.slice_blocks ? left : args.slice_blocks;
-  }
 };
 
 }  // namespace vostok

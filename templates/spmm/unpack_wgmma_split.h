@@ -48,7 +48,7 @@ class SplitLoads {
   using Share = SplitShare<F>;
 
  public:
-  __device__ SplitLoads(const UnpackWgmmaArgs& args, const UnpackWgmmaTile<F>& tile)
+  __device__ SplitLoads(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile)
       : args_(args),
         dense_(static_cast<const float*>(args.dense) + tile.product * args.dense_stride),
         first_k_(static_cast<long long>(tile.first_block(args)) * packed_strip_columns),

@@ -81,7 +81,7 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 }  // namespace
 
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  constexpr double launch_us = 1.09;
+  constexpr double launch_us = 1.6;
   constexpr double next_launch_us = 0.638;
   constexpr double start_cycles = 1180;  // barriers, the first copies
   constexpr double l2_bytes_per_us = 5.0e6;

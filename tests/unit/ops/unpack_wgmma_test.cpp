@@ -149,12 +149,16 @@ TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
 
 TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a block's stages their barriers") {
   // f16x3, 128 rows x 64 columns: 16 KiB of B, 64 scales, 8 strips of a header and 512 pairs of two words, two barriers.
-  const UnpackWgmmaConfig wide{.mode = PackedMode::f16x3, .warpgroups = 2, .tile_columns = 64, .stages = 3};
+  UnpackWgmmaConfig wide{.mode = PackedMode::f16x3, .warpgroups = 2, .tile_columns = 64, .stages = 3};
   CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
   // 32 columns of high parts lie beside their low parts.
   UnpackWgmmaConfig narrow = wide;
   narrow.tile_columns = 32;
   CHECK(shared_bytes(UnpackWgmmaTraits{}, narrow) == 3 * (8192 + 128 + 8 * (128 + 4096) + 16));
+  // A B that the block splits lies as one that was prepared, or in lines of k.
+  wide.prepare_dense = false;
+  CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
+  CHECK(shared_bytes(UnpackWgmmaTraits{.dense_layout = Layout::column_major}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
   // f16x1 as it lies: 64 lines of at most 128 bytes for each 64 columns, or a line for each column.
   const UnpackWgmmaConfig direct{
       .mode = PackedMode::f16x1, .warpgroups = 1, .tile_columns = 16, .stages = 2, .strip_pairs = 100, .prepare_dense = false};
@@ -271,14 +275,30 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a lau
       if (k_split > 1) wanted.emplace_back("unpack_sum");
       CHECK(names == wanted);
     }
-  const Spmm direct{.n = 128, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
-  const ops::SpmmQuery query = query_of(direct, layer);
-  UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
-  config.k_split = 1;
-  config.prepare_dense = false;
-  const std::vector<ops::Launch> alone = family().launches(query, codegen::to_map(config), {});
-  REQUIRE(alone.size() == 1);
-  CHECK_FALSE(shape_of(alone.front(), direct).waits_for_previous);
+  // 16 bits are copied from where they lie, f32 is split by the block: nothing goes before.
+  for (const Dtype element : {Dtype::f16, Dtype::f32}) {
+    const Spmm direct{.n = 128, .element = element, .value_lifetime = ValueLifetime::persistent};
+    const ops::SpmmQuery query = query_of(direct, layer);
+    UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+    config.k_split = 1;
+    config.prepare_dense = false;
+    const std::vector<ops::Launch> alone = family().launches(query, codegen::to_map(config), {});
+    REQUIRE(alone.size() == 1);
+    CHECK_FALSE(shape_of(alone.front(), direct).waits_for_previous);
+    config.prepare_dense = true;
+    const std::int64_t prepared = ops::unpack_wgmma::workspace_layout(query, config).bytes;
+    config.prepare_dense = false;
+    CHECK(ops::unpack_wgmma::workspace_layout(query, config).bytes < prepared);
+  }
+}
+
+TEST_CASE("unpack_wgmma splits a B that few rows of tiles read, and prepares one that many do") {
+  const auto splits = [](const TopologyStatistics& statistics, std::int64_t n) {
+    return !ops::unpack_wgmma::default_config(query_of({.n = n, .value_lifetime = ValueLifetime::persistent}, statistics)).prepare_dense;
+  };
+  CHECK(splits(statistics_of(128, 1152, 0.2), 200704));
+  CHECK(splits(statistics_of(512, 512, 0.5), 256));
+  CHECK_FALSE(splits(statistics_of(8192, 8192, 0.1), 4096));
 }
 
 TEST_CASE("unpack_wgmma's workspace holds packed values, B's tiles, their scales and the sums of slices, each on its boundary") {
