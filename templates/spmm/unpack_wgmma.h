@@ -79,17 +79,15 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     }
     publish_barriers();
   }
+  __syncthreads();
   if constexpr (config.k_split > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
-    produce(args, tile, stages, warp - consumers, [] {
-      __syncthreads();
-      if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    });
+    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
+    produce(args, tile, stages, warp - consumers);
   } else {
-    __syncthreads();
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     consume(args, tile, stages, ConsumerWarp<F>(warp));
   }

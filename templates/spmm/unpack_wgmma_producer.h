@@ -268,27 +268,26 @@ class SplitProducer {
   static constexpr unsigned block_step = split_block_step(F::config);
 
  public:
-  /// Starts to load before the block's barriers are there.
+  /// `warp`: of the producing ones.
   __device__ SplitProducer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp)
       : stages_(stages),
         count_(tile.block_count(args)),
         walk_(warp),
         loads_(args, tile),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block(), tile.first_strip(), copies(), block_step) {
-    if (walk_.block() >= count_) return;
-    loads_.load(elements_, walk_.block(), walk_.unit());
-#pragma unroll 1
-    for (unsigned ahead = block_step; ahead < split_lines_ahead; ahead += block_step) prefetch(ahead);
-  }
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block(), tile.first_strip(), copies(), block_step) {}
 
   __device__ void run() {
     if (walk_.block() >= count_) return;
+    SplitElements<F> elements;
+    loads_.load(elements, walk_.block(), walk_.unit());
+#pragma unroll 1
+    for (unsigned ahead = block_step; ahead < split_lines_ahead; ahead += block_step) prefetch(ahead);
 #pragma unroll 1
     for (;;) {
-      store();
+      store(elements);
       walk_.advance();
       if (walk_.block() >= count_) return;
-      loads_.load(elements_, walk_.block(), walk_.unit());
+      loads_.load(elements, walk_.block(), walk_.unit());
     }
   }
 
@@ -303,13 +302,13 @@ class SplitProducer {
     if (walk_.block() + ahead < count_) loads_.prefetch(walk_.block() + ahead, walk_.unit());
   }
 
-  __device__ void store() {
+  __device__ void store(const SplitElements<F>& elements) {
     const unsigned stage = walk_.place().stage;
     wait_empty(stages_, walk_.place());
     if (copies_strips()) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
     prefetch(split_lines_ahead);
     __syncwarp();
-    store_split(elements_, stages_, stage, walk_.unit());
+    store_split(elements, stages_, stage, walk_.unit());
     publish_to_async_proxy();
     arrive(stages_.full(stage));
   }
@@ -319,7 +318,6 @@ class SplitProducer {
   SplitWalk<F> walk_;
   SplitLoads<F> loads_;
   StripCopies<F> strips_;
-  SplitElements<F> elements_;
 };
 
 /// B from where it lies, by one of the copying threads or by all. `thread`: of those.
@@ -342,16 +340,13 @@ constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
-/// What a producing warp does, `warp` of those: first what needs no barrier, then, once `begin` has run, the rest.
-template <class F, class Args, class Begin>
-__device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp, Begin begin) {
+/// `warp`: of the producing ones.
+template <class F, class Args>
+__device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp) {
   if constexpr (splits_dense(F::config)) {
     wait_for_previous_launch();
-    SplitProducer<F> producer(args, tile, stages, warp);
-    begin();
-    producer.run();
+    SplitProducer<F>(args, tile, stages, warp).run();
   } else {
-    begin();
     const unsigned thread = 32 * warp + threadIdx.x % 32;
     if constexpr (!F::config.prepare_dense) produce_from_place<F>(args, tile, stages, thread);
     else if (thread == 0) produce_prepared(args, tile, stages);
