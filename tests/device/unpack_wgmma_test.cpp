@@ -1,96 +1,18 @@
 // unpack_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is wrong.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cmath>
 
-#include "codegen/fields.hpp"
 #include "device/uneven_mask.hpp"
-#include "device/unpack_harness.hpp"
-#include "ops/spmm/dense_map.hpp"
-#include "ops/spmm/line_alignment.hpp"
-#include "ops/spmm/unpack_wgmma.hpp"
+#include "device/unpack_wgmma_checks.hpp"
 #include "sparse/generate.hpp"
 
 using namespace vostok;
+using namespace vostok::test::wgmma;
 using test::UnpackCase;
 
 namespace {
-
-constexpr std::uint64_t seed = 90;
-
-const ops::Family& family() {
-  static const auto made = ops::make_unpack_wgmma();
-  return *made;
-}
-
-/// The GPUs that have wgmma; says once where there is none.
-const std::vector<test::NamedDevice>& hoppers() {
-  static const std::vector<test::NamedDevice> list = [] {
-    std::vector<test::NamedDevice> found;
-    for (const test::NamedDevice& on : test::kernel_devices())
-      if (family().runs_on(on.device->architecture())) found.push_back(on);
-    if (found.empty()) std::printf("unpack_wgmma skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
-    return found;
-  }();
-  return list;
-}
-
-Spmm problem_of(std::int64_t n, Dtype element = Dtype::f32) { return {.n = n, .element = element, .value_lifetime = ValueLifetime::persistent}; }
-
-PackedMode mode_of(const Spmm& problem) {
-  if (problem.element == Dtype::f16) return PackedMode::f16x1;
-  if (problem.element == Dtype::bf16) return PackedMode::bf16x1;
-  return PackedMode::f16x3;
-}
-
-/// The plainest config: one warpgroup, nothing overlaps, two stages.
-UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
-  const bool wide = problem.element == Dtype::f32;
-  return {.mode = mode_of(problem),
-          .warpgroups = 1,
-          .tile_columns = tile_columns,
-          .stages = 2,
-          .overlap = false,
-          .promotion_blocks = wide ? 1 : 0,
-          .prepare_dense = wide,
-          .producer_warps = wide ? 1 : 4};
-}
-
-void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
-  for (const test::NamedDevice& on : hoppers()) {
-    const ops::SpmmQuery query = c.query(on.device.get());
-    const FieldMap fields = codegen::to_map(config);
-    INFO(to_text(fields));
-    const auto reason = family().forbidden(query, fields);
-    CHECK_MESSAGE(!reason, reason.value_or(""));
-    if (!reason) test::check_unpack(on, family(), c, fields);
-  }
-}
-
-/// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and stages for all.
-void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
-  config.prepare_dense = false;
-  config.producer_warps = producer_warps;
-  if (config.mode == PackedMode::f16x3) config.promotion_blocks = 1;
-  if (config.tile_columns < 32 || ops::dense_alignment(c.query(nullptr)) < 16) return;
-  const int step = std::max(split_block_step(config), config.k_groups);
-  config.stages = (config.stages + step - 1) / step * step;
-  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
-  const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
-  if (!lacks("registers") && !lacks("shared memory")) check_one(c, config);
-}
-
-/// The config, and other ways of B: blocks that split an f32 one, or where threads copy it the copy engine, whose boxes have 64 columns.
-void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
-  check_one(c, config);
-  if (c.problem().element == Dtype::f32 && config.prepare_dense)
-    for (const int producer_warps : {4, 8}) check_splitting(c, config, producer_warps);
-  if (!copies_by_threads(config) || ops::is_narrower_than_boxes(c.query(nullptr), config.tile_columns)) return;
-  UnpackWgmmaConfig mapped = config;
-  mapped.tensor_copies = true;
-  check_one(c, mapped);
-}
 
 /// Ones on the diagonal.
 sparse::Csr identity(std::int64_t size) {
@@ -214,61 +136,6 @@ TEST_CASE("unpack_wgmma: strips that do not fit their stage are unpacked from gl
         config.overlap = overlap;
         check(UnpackCase(test::uneven_mask(150, 500, seed), problem, seed), config);
       }
-}
-
-TEST_CASE("unpack_wgmma: blocks split a B of a batch, of either layout, with lines further apart than long") {
-  for (const Layout layout : {Layout::row_major, Layout::column_major})
-    for (const int columns : {32, 64, 128})
-      for (const bool side_by_side : {false, true})
-        for (const int warpgroups : {1, 2}) {
-          constexpr std::int64_t n = 204;
-          constexpr std::int64_t cols = 332;
-          Spmm problem = problem_of(n);
-          problem.batch = 3;
-          problem.dense_layout = layout;
-          const std::int64_t length = layout == Layout::row_major ? n : cols;
-          const std::int64_t lines = layout == Layout::row_major ? cols : n;
-          problem.dense_leading = side_by_side ? problem.batch * (length + 4) : length + 12;
-          problem.dense_stride = side_by_side ? length + 4 : lines * problem.dense_leading + 20;
-          UnpackWgmmaConfig config = plain(problem, columns);
-          config.warpgroups = warpgroups;
-          config.producer_warps = 4;
-          check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), config);
-        }
-}
-
-TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and the others keep their promise") {
-  for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3})
-    for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::max()}) {
-      Spmm problem = problem_of(64);
-      if (mode == PackedMode::bf16x3) problem.math = Math::tf32;
-      // Every element of A is there: what B has reaches every row.
-      UnpackCase c(sparse::uniform(64, 192, 0.0, seed), problem, seed);
-      c.host.dense[70 * 64 + 5] = odd;
-      UnpackWgmmaConfig config = plain(problem, 64);
-      config.mode = mode;
-      config.stages = 4;
-      for (const test::NamedDevice& on : hoppers()) {
-        test::UnpackRun prepared(*on.device, family(), c, codegen::to_map(config));
-        prepared.enqueue();
-        config.prepare_dense = false;
-        for (const int producer_warps : {4, 8}) {
-          config.producer_warps = producer_warps;
-          test::UnpackRun split(*on.device, family(), c, codegen::to_map(config));
-          split.enqueue();
-          const std::vector<float> wanted = prepared.output();
-          const std::vector<float> found = split.output();
-          for (std::size_t i = 0; i < wanted.size(); ++i) {
-            const bool same = std::isfinite(wanted[i]) ? wanted[i] == found[i] : !std::isfinite(found[i]);
-            if (!same) CHECK_MESSAGE(same, "element ", i, ": ", found[i], " for ", wanted[i]);
-          }
-          CHECK(std::isfinite(found[4]));
-        }
-        config.prepare_dense = true;
-        config.producer_warps = 1;
-      }
-    }
 }
 
 TEST_CASE("unpack_wgmma: sizes that are multiples of nothing") {

@@ -1,0 +1,94 @@
+// What tests of unpack_wgmma share: the GPUs that have wgmma, a plain config, and checks of it with every way in which B comes.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "codegen/fields.hpp"
+#include "device/unpack_harness.hpp"
+#include "ops/spmm/dense_map.hpp"
+#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
+
+namespace vostok::test::wgmma {
+
+inline constexpr std::uint64_t seed = 90;
+
+inline const ops::Family& family() {
+  static const auto made = ops::make_unpack_wgmma();
+  return *made;
+}
+
+/// The GPUs that have wgmma; says once where there is none.
+inline const std::vector<test::NamedDevice>& hoppers() {
+  static const std::vector<test::NamedDevice> list = [] {
+    std::vector<test::NamedDevice> found;
+    for (const test::NamedDevice& on : test::kernel_devices())
+      if (family().runs_on(on.device->architecture())) found.push_back(on);
+    if (found.empty()) std::printf("unpack_wgmma skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
+    return found;
+  }();
+  return list;
+}
+
+inline Spmm problem_of(std::int64_t n, Dtype element = Dtype::f32) {
+  return {.n = n, .element = element, .value_lifetime = ValueLifetime::persistent};
+}
+
+inline PackedMode mode_of(const Spmm& problem) {
+  if (problem.element == Dtype::f16) return PackedMode::f16x1;
+  if (problem.element == Dtype::bf16) return PackedMode::bf16x1;
+  return PackedMode::f16x3;
+}
+
+/// The plainest config: one warpgroup, nothing overlaps, two stages.
+inline UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
+  const bool wide = problem.element == Dtype::f32;
+  return {.mode = mode_of(problem),
+          .warpgroups = 1,
+          .tile_columns = tile_columns,
+          .stages = 2,
+          .overlap = false,
+          .promotion_blocks = wide ? 1 : 0,
+          .prepare_dense = wide,
+          .producer_warps = wide ? 1 : 4};
+}
+
+inline void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+  for (const test::NamedDevice& on : hoppers()) {
+    const ops::SpmmQuery query = c.query(on.device.get());
+    const FieldMap fields = codegen::to_map(config);
+    INFO(to_text(fields));
+    const auto reason = family().forbidden(query, fields);
+    CHECK_MESSAGE(!reason, reason.value_or(""));
+    if (!reason) test::check_unpack(on, family(), c, fields);
+  }
+}
+
+/// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and stages for all.
+inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
+  config.prepare_dense = false;
+  config.producer_warps = producer_warps;
+  if (config.mode == PackedMode::f16x3) config.promotion_blocks = 1;
+  if (config.tile_columns < 32 || ops::dense_alignment(c.query(nullptr)) < 16) return;
+  const int step = std::max(split_block_step(config), config.k_groups);
+  config.stages = (config.stages + step - 1) / step * step;
+  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
+  const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
+  if (!lacks("registers") && !lacks("shared memory")) check_one(c, config);
+}
+
+/// The config, and other ways of B: blocks that split an f32 one, or where threads copy it the copy engine, whose boxes have 64 columns.
+inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+  check_one(c, config);
+  if (c.problem().element == Dtype::f32 && config.prepare_dense)
+    for (const int producer_warps : {4, 8}) check_splitting(c, config, producer_warps);
+  if (!copies_by_threads(config) || ops::is_narrower_than_boxes(c.query(nullptr), config.tile_columns)) return;
+  UnpackWgmmaConfig mapped = config;
+  mapped.tensor_copies = true;
+  check_one(c, mapped);
+}
+
+}  // namespace vostok::test::wgmma

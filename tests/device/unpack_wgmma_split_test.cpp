@@ -1,0 +1,67 @@
+// Blocks of unpack_wgmma that split an f32 B themselves, on every GPU of sm_90: what other tests of the family do not ask for.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "device/unpack_wgmma_checks.hpp"
+#include "sparse/generate.hpp"
+
+using namespace vostok;
+using namespace vostok::test::wgmma;
+using test::UnpackCase;
+
+TEST_CASE("unpack_wgmma: blocks split a B of a batch, of either layout, with lines further apart than long") {
+  for (const Layout layout : {Layout::row_major, Layout::column_major})
+    for (const int columns : {32, 64, 128})
+      for (const bool side_by_side : {false, true})
+        for (const int warpgroups : {1, 2}) {
+          constexpr std::int64_t n = 204;
+          constexpr std::int64_t cols = 332;
+          Spmm problem = problem_of(n);
+          problem.batch = 3;
+          problem.dense_layout = layout;
+          const std::int64_t length = layout == Layout::row_major ? n : cols;
+          const std::int64_t lines = layout == Layout::row_major ? cols : n;
+          problem.dense_leading = side_by_side ? problem.batch * (length + 4) : length + 12;
+          problem.dense_stride = side_by_side ? length + 4 : lines * problem.dense_leading + 20;
+          UnpackWgmmaConfig config = plain(problem, columns);
+          config.warpgroups = warpgroups;
+          config.producer_warps = 4;
+          check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), config);
+        }
+}
+
+TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and the others keep their promise") {
+  for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3})
+    for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::max()}) {
+      Spmm problem = problem_of(64);
+      if (mode == PackedMode::bf16x3) problem.math = Math::tf32;
+      // Every element of A is there: what B has reaches every row.
+      UnpackCase c(sparse::uniform(64, 192, 0.0, seed), problem, seed);
+      c.host.dense[70 * 64 + 5] = odd;
+      UnpackWgmmaConfig config = plain(problem, 64);
+      config.mode = mode;
+      config.stages = 4;
+      for (const test::NamedDevice& on : hoppers()) {
+        test::UnpackRun prepared(*on.device, family(), c, codegen::to_map(config));
+        prepared.enqueue();
+        config.prepare_dense = false;
+        for (const int producer_warps : {4, 8}) {
+          config.producer_warps = producer_warps;
+          test::UnpackRun split(*on.device, family(), c, codegen::to_map(config));
+          split.enqueue();
+          const std::vector<float> wanted = prepared.output();
+          const std::vector<float> found = split.output();
+          for (std::size_t i = 0; i < wanted.size(); ++i) {
+            const bool same = std::isfinite(wanted[i]) ? wanted[i] == found[i] : !std::isfinite(found[i]);
+            if (!same) CHECK_MESSAGE(same, "element ", i, ": ", found[i], " for ", wanted[i]);
+          }
+          CHECK(std::isfinite(found[4]));
+        }
+        config.prepare_dense = true;
+        config.producer_warps = 1;
+      }
+    }
+}
