@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -64,8 +65,8 @@ class Overhead {
       measure_execute(matrix, size, row);
       measure_planning(matrix, size, row);
       record_.add_row(std::move(row));
+      record_.write(&size == std::end(sizes) - 1);
     }
-    record_.write(true);
   }
 
  private:

@@ -51,11 +51,13 @@ Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchS
   return Launch::of<SpmmArguments, MappedArgs<Args>>(std::move(request), shape, MappedBinding<Binding, Args>{binding, boxes});
 }
 
-/// Whether the device, where it is known, cannot make tensor maps.
+/// Whether the device, where it is known, cannot make tensor maps; and the reason that a rule gives.
 bool lacks_tensor_maps(const SpmmQuery& query);
+inline constexpr const char* lacks_tensor_maps_reason = "tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps";
 
 /// Whether B is too large for a map: elements, lines and matrices are counted in 31 bits, strides in 40 bits of bytes.
 bool is_past_tensor_maps(const SpmmQuery& query);
+inline constexpr const char* past_tensor_maps_reason = "B is larger than a tensor map can say";
 
 /// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would bring what nobody asked for.
 bool is_narrower_than_boxes(const SpmmQuery& query, int tile_columns);

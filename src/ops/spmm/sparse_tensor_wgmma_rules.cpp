@@ -51,9 +51,8 @@ constexpr std::array rules = {
            const bool one_does = c.config.producer_warps == 1 && c.config.tensor_copies && c.config.warpgroups == 1;
            return c.config.producer_warps != 4 && !one_does;
          }},
-    Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
-         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
-    Rule{"B is larger than a tensor map can say", [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
+    Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
+    Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
          [](const Case& c) {
            return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||

@@ -304,7 +304,7 @@ TEST_CASE("unpack_wgmma splits a B that few rows of tiles read, and prepares one
 TEST_CASE("unpack_wgmma's workspace holds packed values, B's tiles, their scales and the sums of slices, each on its boundary") {
   const Spmm problem{.n = 100, .batch = 2};
   const ops::SpmmQuery query = query_of(problem, statistics_of(300, 200, 0.1));
-  UnpackWgmmaConfig config{.mode = PackedMode::f16x3, .warpgroups = 1, .tile_columns = 64, .k_split = 2};
+  const UnpackWgmmaConfig config{.mode = PackedMode::f16x3, .warpgroups = 1, .tile_columns = 64, .k_split = 2};
   const ops::unpack_wgmma::WorkspaceLayout layout = ops::unpack_wgmma::workspace_layout(query, config);
   const std::int64_t tiles_begin = layout.dense.tiles_offset_bytes;
   CHECK(tiles_begin > 0);
