@@ -33,16 +33,15 @@ constexpr int long_sum_blocks = 64;
 /// The tunables.
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
-  int warpgroups = 2;        ///< that multiply, 64 rows each; of every group
-  int k_groups = 1;          ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
-  int tile_columns = 64;     ///< columns of B and C of a block
-  int stages = 4;            ///< k blocks whose operands are in shared memory or on their way there
-  int strip_pairs = 512;     ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
-  bool overlap = true;       ///< a k block is unpacked while the one before is multiplied: twice the registers for A
-  int promotion_blocks = 1;  ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;           ///< slices of k, summed in order by a second launch
-  bool prepare_dense =
-      true;  ///< B is cut into tiles by a launch before (split_dense), not taken from where it lies: f32 is split there, or by the block
+  int warpgroups = 2;          ///< that multiply, 64 rows each; of every group
+  int k_groups = 1;            ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
+  int tile_columns = 64;       ///< columns of B and C of a block
+  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
+  bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
+  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  bool prepare_dense = true;   ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies, and f32 split by the block
   int producer_warps = 1;      ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow

@@ -1,9 +1,9 @@
 // SpMM on Hopper's tensor cores (wgmma): A is unpacked from packed strips into registers, B comes through shared memory.
 //
-// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both operands into a ring
-// of stages; the others unpack their strips and multiply, and hand stages back. Where there are several groups of warpgroups, each takes every
-// so many-th k block, and they add up what they have at the end. f32 is two 16-bit terms and three products: hi hi +
-// hi lo + lo hi. Sums are in f32.
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp, four or eight copy k blocks of both operands into a
+// ring of stages, or split a B of f32 on its way; the others unpack their strips and multiply, and hand stages back. Where there are several
+// groups of warpgroups, each takes every so many-th k block, and they add up what they have at the end. f32 is two 16-bit terms and three
+// products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
