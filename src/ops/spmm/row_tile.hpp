@@ -23,6 +23,9 @@ RowTileTraits traits(const SpmmQuery& query);
 std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config);
 
 /// The paper's heuristic: n tile = n rounded up to a power of two, at most 64; widest legal vectors (row_tile_space.cpp).
+RowTileConfig paper_config(const SpmmQuery& query);
+
+/// Of it and the short list's other shapes, with the likeliest preparation, the one that the cost model likes best.
 RowTileConfig default_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.

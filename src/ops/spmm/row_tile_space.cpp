@@ -169,12 +169,12 @@ constexpr std::array half_word_choices = {
     Choice{{32, 1, 2}, 256, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
 };
 
-/// Columns of a tile that the default is the heuristic for: the paper's 64 of f32, and as many bytes of narrower elements.
-int default_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.element); }
+/// The most columns of a tile: the paper's 64 of f32, and as many bytes of narrower elements.
+int paper_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.element); }
 
-RowTileConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
-  const int lanes = std::max(1, rounded_columns(query, default_columns(query)) / base.dense_vector);
+  const int lanes = std::max(1, rounded_columns(query, paper_columns(query)) / base.dense_vector);
   const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
   RowTileConfig config = with_order(
       with_steps(with_shape(base, shape, 128), {64, false}, is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
@@ -185,28 +185,41 @@ RowTileConfig default_of(const SpmmQuery& query, const Preparation& preparation)
   return config;
 }
 
-void add_unless(std::vector<RowTileConfig>& list, const RowTileConfig& present, const RowTileConfig& config) {
-  if (!(config == present)) list.push_back(config);
+void add_new(std::vector<RowTileConfig>& list, const RowTileConfig& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// The default and the table's choices of one preparation.
+/// The paper's heuristic and the table's choices of one preparation.
 std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
-  std::vector<RowTileConfig> list = {default_of(query, preparation)};
+  std::vector<RowTileConfig> list = {paper_of(query, preparation)};
   const auto table = is_wide(query.problem.element) ? std::span<const Choice>(word_choices) : std::span<const Choice>(half_word_choices);
   for (const Choice& choice : table) {
     Shape shape = choice.shape;
     if (query.problem.math == Math::strict) shape.row_split = 1;
-    add_unless(list, list.front(),
-               with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order));
+    add_new(list, with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order));
   }
   return list;
 }
 
-/// The default and everything that the tables combine to.
+/// The likeliest fastest of them that the rules admit; the first where they admit none.
+RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>& choices) {
+  const RowTileConfig* best = nullptr;
+  double best_us = 0;
+  for (const RowTileConfig& config : choices) {
+    if (forbidden(query, config)) continue;
+    const double us = predict_us(query, config);
+    if (best == nullptr || us < best_us) best = &config, best_us = us;
+  }
+  return best != nullptr ? *best : choices.front();
+}
+
+/// The default, the paper's heuristic, and everything that the tables combine to.
 std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
-  std::vector<RowTileConfig> list = {default_of(query, preparation)};
+  std::vector<RowTileConfig> first = {likeliest(query, choices_of(query, preparation))};
+  add_new(first, paper_of(query, preparation));
+  std::vector<RowTileConfig> list = first;
   const bool wide = is_wide(query.problem.element);
   const auto steps = wide ? std::span<const Steps>(word_steps) : std::span<const Steps>(half_word_steps);
   const auto batches = wide ? std::span<const Batches>(word_batches) : std::span<const Batches>(half_word_batches);
@@ -214,14 +227,18 @@ std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Prepara
     for (const int threads_per_block : block_threads)
       for (const Steps& step : steps)
         for (const Batches& batch : batches)
-          for (const Order& order : orders)
-            add_unless(list, list.front(), with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order));
+          for (const Order& order : orders) {
+            const RowTileConfig config = with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
+            if (std::find(first.begin(), first.end(), config) == first.end()) list.push_back(config);
+          }
   return list;
 }
 
 }  // namespace
 
-RowTileConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
+RowTileConfig paper_config(const SpmmQuery& query) { return paper_of(query, preparations(query).front()); }
+
+RowTileConfig default_config(const SpmmQuery& query) { return likeliest(query, choices_of(query, preparations(query).front())); }
 
 /// Everything with the preparation that is the best guess; of the others, what the short list has.
 std::vector<RowTileConfig> space(const SpmmQuery& query) {
@@ -234,8 +251,9 @@ std::vector<RowTileConfig> space(const SpmmQuery& query) {
 
 std::vector<RowTileConfig> short_list(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
-  std::vector<RowTileConfig> list = choices_of(query, all.front());
-  for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
+  std::vector<RowTileConfig> list = {default_config(query)};
+  for (const RowTileConfig& config : choices_of(query, all.front())) add_new(list, config);
+  for (const Preparation& other : std::span(all).subspan(1)) list.push_back(likeliest(query, choices_of(query, other)));
   return list;
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("the default config is admitted for every problem that is not declined
   }
 }
 
-TEST_CASE("the default is the paper's heuristic: n rounded up to a power of two, at most 64 columns, widest legal vectors") {
+TEST_CASE("the paper's heuristic is in the short list: n rounded up to a power of two, at most 64 columns, widest legal vectors") {
   struct Expected {
     std::int64_t n;
     int alignment, tile_columns, dense_vector, sparse_vector;
@@ -85,27 +85,53 @@ TEST_CASE("the default is the paper's heuristic: n rounded up to a power of two,
                             {2048, 16, 64, 4, 4},
                             {2048, 8, 64, 2, 2},
                             {2048, 4, 64, 1, 1}}) {
-    const RowTileConfig config = ops::row_tile::default_config(query_of({.n = e.n, .alignment_bytes = e.alignment}, layer));
+    const RowTileConfig config = ops::row_tile::paper_config(query_of({.n = e.n, .alignment_bytes = e.alignment}, layer));
     INFO("n = ", e.n, ", alignment ", e.alignment);
     CHECK(config.tile_columns == e.tile_columns);
     CHECK(config.dense_vector == e.dense_vector);
     CHECK(config.sparse_vector == e.sparse_vector);
+    const ops::SpmmQuery query = query_of({.n = e.n, .alignment_bytes = e.alignment}, layer);
+    const std::vector<RowTileConfig> list = ops::row_tile::short_list(query);
+    CHECK(std::find(list.begin(), list.end(), config) != list.end());
   }
+}
+
+TEST_CASE("the default is what the cost model likes best of the short list's shapes with the likeliest preparation") {
+  for (const Spmm& problem : {Spmm{.n = 256}, Spmm{.n = 2048}, Spmm{.n = 196, .element = Dtype::f16}, Spmm{.n = 3, .math = Math::strict}})
+    for (const double density : {0.02, 0.3}) {
+      TopologyStatistics statistics{.rows = 512, .cols = 2048, .nonzeros = static_cast<std::int64_t>(512 * 2048 * density), .longest_row = 700};
+      statistics.mean_row = static_cast<double>(statistics.nonzeros) / 512;
+      const ops::SpmmQuery query = query_of(problem, statistics);
+      const RowTileConfig chosen = ops::row_tile::default_config(query);
+      for (const RowTileConfig& other : ops::row_tile::short_list(query)) {
+        if (ops::row_tile::forbidden(query, other) || other.prepare_dense != chosen.prepare_dense) continue;
+        CHECK(ops::row_tile::predict_us(query, chosen) <= ops::row_tile::predict_us(query, other));
+      }
+    }
+}
+
+TEST_CASE("few blocks for many multiprocessors cost what the busiest one takes in") {
+  // Rows that share next to nothing of B: larger tiles save no reads.
+  const ops::SpmmQuery query = query_of({.n = 128}, {.rows = 256, .cols = 1'000'000, .nonzeros = 80000, .longest_row = 400, .mean_row = 312});
+  RowTileConfig config = ops::row_tile::paper_config(query);
+  const double many = ops::row_tile::predict_us(query, config);
+  config.tile_rows *= 8;
+  CHECK(ops::row_tile::predict_us(query, config) > 1.5 * many);
 }
 
 TEST_CASE("16-bit elements take eight of a kind, and tiles of as many bytes") {
   for (const Dtype type : {Dtype::f16, Dtype::bf16}) {
-    const RowTileConfig config = ops::row_tile::default_config(query_of({.n = 256, .element = type}, layer));
+    const RowTileConfig config = ops::row_tile::paper_config(query_of({.n = 256, .element = type}, layer));
     CHECK(config.dense_vector == 8);
     CHECK(config.sparse_vector == 8);
     CHECK(config.tile_columns == 128);
-    CHECK(ops::row_tile::default_config(query_of({.n = 252, .element = type}, layer)).dense_vector == 4);
-    CHECK(ops::row_tile::default_config(query_of({.n = 256, .element = type, .alignment_bytes = 2}, layer)).dense_vector == 1);
+    CHECK(ops::row_tile::paper_config(query_of({.n = 252, .element = type}, layer)).dense_vector == 4);
+    CHECK(ops::row_tile::paper_config(query_of({.n = 256, .element = type, .alignment_bytes = 2}, layer)).dense_vector == 1);
   }
 }
 
 TEST_CASE("vectors are as wide as B, C and what is prepared allow") {
-  const auto vector = [](const Spmm& problem) { return ops::row_tile::default_config(query_of(problem, layer)).dense_vector; };
+  const auto vector = [](const Spmm& problem) { return ops::row_tile::paper_config(query_of(problem, layer)).dense_vector; };
   CHECK(vector({.n = 64, .element = Dtype::f16, .output = Dtype::f32, .alignment_bytes = 8}) == 2);
   CHECK(vector({.n = 64, .element = Dtype::f32, .output = Dtype::f16, .alignment_bytes = 8}) == 2);
   CHECK(vector({.n = 64, .output_leading = 66}) == 2);
