@@ -114,13 +114,13 @@ void add_once(std::vector<StagedRowsConfig>& list, const StagedRowsConfig& confi
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// The choice of the lowest predicted time among those that the rules admit and that leave k whole; the last one where they admit none.
+/// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   StagedRowsConfig best = chosen(query, preparation, choices.back());
   double best_us = std::numeric_limits<double>::infinity();
   for (const Choice& choice : choices) {
     const StagedRowsConfig config = chosen(query, preparation, choice);
-    if (config.k_split > 1 || forbidden(query, config)) continue;
+    if (forbidden(query, config)) continue;
     const double us = predict_us(query, config);
     if (us < best_us) best_us = us, best = config;
   }

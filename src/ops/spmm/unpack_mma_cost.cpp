@@ -1,6 +1,6 @@
 // The cost model of unpack_mma: what a k block takes of the issue slots, the tensor cores and shared memory of a multiprocessor, the
-// memory that all read, and the launches. Constants began as counts of instructions and an H200's rates and were then fitted, with those of the
-// other families of SpMM, to what 341 problems took there (bench/NOTES.md). It ranks, nothing more.
+// memory that all read, and the launches. Constants began as counts of instructions and an H200's rates and were then fitted to what 168 problems
+// took there (bench/NOTES.md). It ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -13,8 +13,8 @@ namespace vostok::ops::unpack_mma {
 
 namespace {
 
-constexpr double launch_us = 1.02;
-constexpr double next_launch_us = 1.2;  ///< of one that waits for the launch before it
+constexpr double launch_us = 1.7;        ///< with the first copies, and the last stores
+constexpr double next_launch_us = 2.36;  ///< of one that waits for the launch before it
 
 double l2_bytes_per_us(const Machine& machine) { return 10.1e6 * machine.speed(); }
 
@@ -57,7 +57,7 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double loop = teams(c) == 1 ? 95.4 : 22;
   const double issue = warps * (multiplications + loads + unpacking + promotion + copies + splitting + loop) / 4;
 
-  constexpr double cycles_per_multiplication = 14.4;
+  constexpr double cycles_per_multiplication = 11.4;
   const double tensor = warps * multiplications * cycles_per_multiplication / 4;
 
   const double active_lanes = 32 * size.pair_share * terms(c);
@@ -65,14 +65,13 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + teams(c) * stage_bytes / 128;
   constexpr double intake_bytes = 39;  // of a cycle
   const double intake = teams(c) == 1 ? 0 : teams(c) * stage_bytes / intake_bytes;
-  const double longest = std::max({issue, tensor, shared, intake});
-  return longest + 0.25 * (issue + tensor + shared + intake - longest);
+  return std::max({issue, tensor, shared, intake});
 }
 
 /// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
 double latency_cycles(const UnpackMmaConfig& c) {
   // A warp on its own waits for nobody, but does everything one after the other.
-  const double own = teams(c) == 1 ? 401 : 800 + 223.0 * c.warp_strips;
+  const double own = teams(c) == 1 ? 1126 : 800 + 223.0 * c.warp_strips;
   return 237.0 / (c.stages - 1) + own + (splits_dense(c) ? 150 : 0);
 }
 
@@ -113,12 +112,15 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const double waves = std::max(1.0, std::ceil(blocks / resident));
   const double steps = std::ceil(static_cast<double>(slice_blocks(query, config)) / teams(config));
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
-  const double work = waves * steps * std::max(together * block_cycles(size, config), latency_cycles(config));
-  constexpr double start_us = 0.899;  // the first copies, and the last stores
+  const double busy = together * block_cycles(size, config);
+  const double waiting = latency_cycles(config);
+  constexpr double exposed = 0.56;  // of the shorter: a block's k blocks wait and work in turn, and others hide only part of it
+  const double work = waves * steps * (std::max(busy, waiting) + exposed * std::min(busy, waiting));
   const double exchange_us = teams(config) == 1 ? 0 : 2;
-  // Of f32, problems take longer than the steps add up to: three products wait for one another's sums.
-  const double beside_counts = terms(config) == 2 ? 1.61 : teams(config) == 1 ? 1.23 : 1;
-  return launch_us + start_us + exchange_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
+  // Of f32, problems take longer than the steps add up to: three products wait for one another's sums, and for B to be split.
+  const double of_f32 = config.prepare_dense ? 1.37 : 1.71;
+  const double beside_counts = terms(config) == 2 ? of_f32 : teams(config) == 1 ? 1.11 : 1;
+  return launch_us + exchange_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
          other_launches_us(query, size, config, machine);
 }
 
