@@ -202,12 +202,21 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
   return list;
 }
 
-/// The likeliest fastest of them that the rules admit; the first where they admit none.
+/// Whether the kernel may run out of registers, whatever else the problem asks for: of 16-bit elements, sums that are kept in two levels, and
+/// more than 32 registers of loads on their way. A default must not spill, on any architecture.
+bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
+  constexpr int most_registers = 32;
+  if (is_wide(query.problem.element)) return false;
+  const int loads = std::max(config.loads_in_flight, config.residue_unroll) * (config.overlap_batches ? 2 : 1);
+  return traits(query).blocked_sum || loads * config.dense_vector / 2 > most_registers;
+}
+
+/// The likeliest fastest of them that the rules admit and that cannot spill; the first where there is none.
 RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>& choices) {
   const RowTileConfig* best = nullptr;
   double best_us = 0;
   for (const RowTileConfig& config : choices) {
-    if (forbidden(query, config)) continue;
+    if (may_spill(query, config) || forbidden(query, config)) continue;
     const double us = predict_us(query, config);
     if (best == nullptr || us < best_us) best = &config, best_us = us;
   }
