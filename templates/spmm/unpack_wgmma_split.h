@@ -19,7 +19,7 @@ namespace vostok {
 /// Which elements of a unit a lane has: 16 pieces of four neighbours in a line. Eight lanes load 128 bytes of a line; the lines of the four eights
 /// are those whose terms, stored together, lie in different banks.
 template <class F>
-struct SplitShare {
+struct UnitShare {
   static constexpr bool row_major = F::traits.dense_layout == Layout::row_major;
   static constexpr int lines = row_major ? packed_strip_columns : split_unit_columns;
   static constexpr int length = row_major ? split_unit_columns : packed_strip_columns;
@@ -36,7 +36,7 @@ struct SplitShare {
 /// A lane's elements of a unit.
 template <class F>
 struct SplitElements {
-  float at[SplitShare<F>::own_lines][SplitShare<F>::parts][4];
+  float at[UnitShare<F>::own_lines][UnitShare<F>::parts][4];
 };
 
 /// k blocks by which lines come to L2 before they are loaded: what memory takes to hand them out is longer than a warp takes for a unit.
@@ -45,7 +45,7 @@ inline constexpr unsigned split_lines_ahead = 4;
 /// Loads a unit, zeros where the matrix ends.
 template <class F>
 class SplitLoads {
-  using Share = SplitShare<F>;
+  using Share = UnitShare<F>;
 
  public:
   __device__ SplitLoads(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile)
@@ -106,7 +106,7 @@ class SplitLoads {
 /// The scales of the columns that a lane has elements of; writes their inverses.
 template <class F>
 class SplitScales {
-  using Share = SplitShare<F>;
+  using Share = UnitShare<F>;
   static constexpr bool scaled = packed_scales_rows(F::config.mode);
   static constexpr int columns = Share::row_major ? 4 : Share::own_lines;
 
@@ -175,7 +175,7 @@ class SplitScales {
 /// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not finite either.
 template <class F>
 __device__ inline void store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
-  using Share = SplitShare<F>;
+  using Share = UnitShare<F>;
   constexpr auto config = F::config;
   const unsigned column = unit * split_unit_columns;
   const SplitScales<F> scales(elements, stages.scales(stage) + 4 * column);

@@ -2,10 +2,10 @@
 // NVRTC alone.
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "codegen/fields.hpp"
+#include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -84,13 +84,8 @@ void add_sparse(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
 }  // namespace
 
 TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both layouts, with and without a batch") {
-  std::shared_ptr<const device::Compiler> nvrtc;
-  try {
-    nvrtc = device::open_nvrtc(std::nullopt);
-  } catch (const Error& error) {
-    std::printf("compiling copies of B skipped: %s\n", error.what());
-    return;
-  }
+  const auto nvrtc = test::nvrtc_for("compiling copies of B");
+  if (!nvrtc) return;
   const std::unique_ptr<ops::Family> unpack = ops::make_unpack_wgmma();
   const std::unique_ptr<ops::Family> sparse = ops::make_sparse_tensor_wgmma();
   test::Jobs jobs;

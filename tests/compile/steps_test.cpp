@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "compile/nvrtc.hpp"
 #include "ops/topology/chunks.hpp"
 #include "ops/topology/csr.hpp"
 #include "ops/topology/mask.hpp"
@@ -177,13 +178,8 @@ Requests collect() {
 }  // namespace
 
 TEST_CASE("every kernel of topologies and tools compiles, with no more than saved predicates as spills, for sm_90 and the oldest or newest target") {
-  std::shared_ptr<const device::Compiler> nvrtc;
-  try {
-    nvrtc = device::open_nvrtc(std::nullopt);
-  } catch (const Error& error) {
-    std::printf("compile sweep of steps skipped: %s\n", error.what());
-    return;
-  }
+  const auto nvrtc = test::nvrtc_for("compile sweep of steps");
+  if (!nvrtc) return;
   const Requests requests = collect();
   CHECK(requests.size() > 51);
   std::vector<device::Source> sources;

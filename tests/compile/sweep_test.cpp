@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
 
 using namespace vostok;
@@ -72,13 +73,8 @@ TEST_CASE("every operation has problems to compile for, and each of its families
 }
 
 TEST_CASE("default configs compile without spills, all for sm_80 and sm_90, a share for each other, and configs of the space compile") {
-  std::shared_ptr<const device::Compiler> nvrtc;
-  try {
-    nvrtc = device::open_nvrtc(std::nullopt);
-  } catch (const Error& error) {
-    std::printf("compile sweep skipped: %s\n", error.what());
-    return;
-  }
+  const auto nvrtc = test::nvrtc_for("compile sweep");
+  if (!nvrtc) return;
   for (const auto& [operation, queries] : test::sweep_queries()) {
     const test::Jobs jobs = make_jobs(*nvrtc, operation);
     const Tally tally = compile_all(*nvrtc, jobs.list());

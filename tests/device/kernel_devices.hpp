@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,6 +48,15 @@ inline const std::vector<NamedDevice>& kernel_devices() {
     return list;
   }();
   return devices;
+}
+
+/// The GPUs that run a family of wgmma; says that it is skipped where there is none.
+inline std::vector<NamedDevice> hoppers_of(const ops::Family& family) {
+  std::vector<NamedDevice> found;
+  for (const NamedDevice& on : kernel_devices())
+    if (family.runs_on(on.device->architecture())) found.push_back(on);
+  if (found.empty()) std::printf("%s skipped: there is no GPU of sm_90, and the emulator has no wgmma\n", std::string(family.name()).c_str());
+  return found;
 }
 
 /// Those of them that the family runs on: a GPU may be too old.

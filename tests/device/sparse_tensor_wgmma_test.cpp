@@ -25,13 +25,7 @@ const ops::Family& family() {
 
 /// The GPUs that have wgmma; says once where there is none.
 const std::vector<test::NamedDevice>& hoppers() {
-  static const std::vector<test::NamedDevice> list = [] {
-    std::vector<test::NamedDevice> found;
-    for (const test::NamedDevice& on : test::kernel_devices())
-      if (family().runs_on(on.device->architecture())) found.push_back(on);
-    if (found.empty()) std::printf("sparse_tensor_wgmma skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
-    return found;
-  }();
+  static const std::vector<test::NamedDevice> list = test::hoppers_of(family());
   return list;
 }
 

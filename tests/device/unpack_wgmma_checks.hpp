@@ -23,18 +23,23 @@ inline const ops::Family& family() {
 
 /// The GPUs that have wgmma; says once where there is none.
 inline const std::vector<test::NamedDevice>& hoppers() {
-  static const std::vector<test::NamedDevice> list = [] {
-    std::vector<test::NamedDevice> found;
-    for (const test::NamedDevice& on : test::kernel_devices())
-      if (family().runs_on(on.device->architecture())) found.push_back(on);
-    if (found.empty()) std::printf("unpack_wgmma skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
-    return found;
-  }();
+  static const std::vector<test::NamedDevice> list = test::hoppers_of(family());
   return list;
 }
 
 inline Spmm problem_of(std::int64_t n, Dtype element = Dtype::f32) {
   return {.n = n, .element = element, .value_lifetime = ValueLifetime::persistent};
+}
+
+/// Makes a batch of three whose lines lie further apart than they are long: one B behind another, or side by side.
+inline void lay_apart(Spmm& problem, Layout layout, std::int64_t cols, bool side_by_side) {
+  const auto copy = std::int64_t{16 / size_of(problem.element)};  // elements of 16 bytes
+  const std::int64_t length = layout == Layout::row_major ? problem.n : cols;
+  const std::int64_t lines = layout == Layout::row_major ? cols : problem.n;
+  problem.batch = 3;
+  problem.dense_layout = layout;
+  problem.dense_leading = side_by_side ? problem.batch * (length + copy) : length + 3 * copy;
+  problem.dense_stride = side_by_side ? length + copy : lines * problem.dense_leading + 5 * copy;
 }
 
 inline PackedMode mode_of(const Spmm& problem) {

@@ -16,15 +16,9 @@ TEST_CASE("unpack_wgmma: blocks split a B of a batch, of either layout, with lin
     for (const int columns : {32, 64, 128})
       for (const bool side_by_side : {false, true})
         for (const int warpgroups : {1, 2}) {
-          constexpr std::int64_t n = 204;
           constexpr std::int64_t cols = 332;
-          Spmm problem = problem_of(n);
-          problem.batch = 3;
-          problem.dense_layout = layout;
-          const std::int64_t length = layout == Layout::row_major ? n : cols;
-          const std::int64_t lines = layout == Layout::row_major ? cols : n;
-          problem.dense_leading = side_by_side ? problem.batch * (length + 4) : length + 12;
-          problem.dense_stride = side_by_side ? length + 4 : lines * problem.dense_leading + 20;
+          Spmm problem = problem_of(204);
+          lay_apart(problem, layout, cols, side_by_side);
           UnpackWgmmaConfig config = plain(problem, columns);
           config.warpgroups = warpgroups;
           config.producer_warps = 4;

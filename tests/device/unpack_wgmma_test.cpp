@@ -162,15 +162,9 @@ TEST_CASE("unpack_wgmma: a B of a batch as it lies, behind one another or side b
   for (const Layout layout : {Layout::row_major, Layout::column_major})
     for (const int columns : {64, 128, 256})
       for (const bool side_by_side : {false, true}) {
-        constexpr std::int64_t n = 200;
         constexpr std::int64_t cols = 328;
-        Spmm problem = problem_of(n, Dtype::f16);
-        problem.batch = 3;
-        problem.dense_layout = layout;
-        const std::int64_t length = layout == Layout::row_major ? n : cols;
-        const std::int64_t lines = layout == Layout::row_major ? cols : n;
-        problem.dense_leading = side_by_side ? problem.batch * (length + 8) : length + 24;
-        problem.dense_stride = side_by_side ? length + 8 : lines * problem.dense_leading + 40;
+        Spmm problem = problem_of(200, Dtype::f16);
+        lay_apart(problem, layout, cols, side_by_side);
         check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), plain(problem, columns));
       }
 }

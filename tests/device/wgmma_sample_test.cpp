@@ -25,13 +25,7 @@ const ops::Family& family() {
 
 /// The GPUs that have wgmma; says once where there is none.
 const std::vector<NamedDevice>& hoppers() {
-  static const std::vector<NamedDevice> list = [] {
-    std::vector<NamedDevice> found;
-    for (const NamedDevice& on : kernel_devices())
-      if (family().runs_on(on.device->architecture())) found.push_back(on);
-    if (found.empty()) std::printf("wgmma_sample skipped: there is no GPU of sm_90, and the emulator has no wgmma\n");
-    return found;
-  }();
+  static const std::vector<NamedDevice> list = hoppers_of(family());
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "ops/config_list.hpp"
 #include "ops/sddmm/row_strips.hpp"
 
 namespace vostok::ops::row_strips {
@@ -175,7 +176,7 @@ std::vector<RowStripsConfig> short_list(const SddmmQuery& query) {
   for (const Choice& c : choices) {
     const RowStripsConfig whole = with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
     const RowStripsConfig config = with_split(whole, forbidden(query, whole) ? 1 : best_split(query, whole));
-    if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+    add_new(list, config);
   }
   return list;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
@@ -70,9 +71,7 @@ TensorSampleConfig with_blocks(const SddmmQuery& query, TensorSampleConfig confi
 
 /// Configs of one shape: A goes by, in parts of n, or stays.
 void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query, const TensorSampleConfig& base) {
-  const auto add = [&](const TensorSampleConfig& config) {
-    if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-  };
+  const auto add = [&](const TensorSampleConfig& config) { add_new(list, config); };
   for (const int stages : stage_counts) {
     TensorSampleConfig config = base;
     config.stages = stages;
@@ -106,7 +105,7 @@ std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
 
 /// The admitted configs, cheapest prediction first.
 std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
-  return sampled::ranked(
+  return ops::ranked(
       every_config(query), [&](const TensorSampleConfig& config) { return forbidden(query, config).has_value(); },
       [&](const TensorSampleConfig& config) { return predict_us(query, config); });
 }

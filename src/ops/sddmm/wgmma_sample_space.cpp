@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
@@ -64,7 +65,7 @@ void add_variants(std::vector<WgmmaSampleConfig>& list, const SddmmQuery& query,
       for (const bool turns : {true, false}) {
         config.takes_turns = turns && config.warpgroups > 1;
         config.stream_output = stream && may_stream;
-        if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+        add_new(list, config);
       }
   };
   const int least = sampled::least_split(query, promotion_steps(query));
@@ -95,7 +96,7 @@ std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
 
 /// The admitted configs, cheapest prediction first.
 std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
-  return sampled::ranked(
+  return ops::ranked(
       every_config(query), [&](const WgmmaSampleConfig& config) { return forbidden(query, config).has_value(); },
       [&](const WgmmaSampleConfig& config) { return predict_us(query, config); });
 }

@@ -28,11 +28,6 @@ std::optional<std::string> softmax_forbidden(const SoftmaxSubject& subject, cons
   return std::nullopt;
 }
 
-template <class Config>
-void add_new(std::vector<Config>& list, const Config& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 /// `Decisions` has forbidden, default_config, space, short_list and predict_us of a SoftmaxSubject.
 template <class QueryType, class Config, class Decisions>
 class SoftmaxFamily : public FamilyOf<QueryType, Config> {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/softmax/decisions.hpp"
 #include "ops/softmax/split_softmax.hpp"

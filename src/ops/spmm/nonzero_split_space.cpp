@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/nonzero_split.hpp"
 
@@ -130,10 +131,6 @@ constexpr std::array choices = {
     Choice{{32, 1}, 128, 256, {64, true}, {4, true}, Raster::rows_first},    Choice{{32, 4}, 32, 256, {64, true}, {4, false}, Raster::rows_first},
 };
 
-void add_once(std::vector<NonzeroSplitConfig>& list, const NonzeroSplitConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base, const Choice& choice) {
   NonzeroSplitConfig config = with_block(query, with_steps(base, choice.step, choice.batch), choice.shape, choice.threads_per_block);
   config.chunk_items = choice.chunk_items;
@@ -154,7 +151,7 @@ std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Pr
         for (const Steps& step : steps)
           for (const Batches& batch : batches)
             for (const Raster raster : {Raster::rows_first, Raster::columns_first})
-              add_once(list, chosen(query, base, {shape, chunk_items, threads_per_block, step, batch, raster}));
+              add_new(list, chosen(query, base, {shape, chunk_items, threads_per_block, step, batch, raster}));
   return list;
 }
 
@@ -175,7 +172,7 @@ std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query) {
   std::vector<NonzeroSplitConfig> list = {default_config(query)};
   if (!defeats_rows(query)) return list;
   const NonzeroSplitConfig base = common(query, all.front());
-  for (const Choice& choice : choices) add_once(list, chosen(query, base, choice));
+  for (const Choice& choice : choices) add_new(list, chosen(query, base, choice));
   for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
   return list;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "ops/config_list.hpp"
 #include "ops/spmm/csr_product.hpp"
 #include "ops/spmm/row_tile.hpp"
 
@@ -185,10 +186,6 @@ RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   return config;
 }
 
-void add_new(std::vector<RowTileConfig>& list, const RowTileConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 /// The paper's heuristic and the table's choices of one preparation.
 std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
@@ -213,14 +210,10 @@ bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
 
 /// The likeliest fastest of them that the rules admit and that cannot spill; the first where there is none.
 RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>& choices) {
-  const RowTileConfig* best = nullptr;
-  double best_us = 0;
-  for (const RowTileConfig& config : choices) {
-    if (may_spill(query, config) || forbidden(query, config)) continue;
-    const double us = predict_us(query, config);
-    if (best == nullptr || us < best_us) best = &config, best_us = us;
-  }
-  return best != nullptr ? *best : choices.front();
+  const std::vector<RowTileConfig> admitted = ranked(
+      choices, [&](const RowTileConfig& config) { return may_spill(query, config) || forbidden(query, config).has_value(); },
+      [&](const RowTileConfig& config) { return predict_us(query, config); });
+  return admitted.empty() ? choices.front() : admitted.front();
 }
 
 /// The default, the paper's heuristic, and everything that the tables combine to.

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/topology/packed_runs.hpp"
@@ -62,10 +63,6 @@ SparseVectorConfig config_of(const SpmmQuery& query, const Shape& shape) {
                                .load_ahead = shape.load_ahead};
   config.tile_rows = tile_rows_for(query, config, shape.waves);
   return config;
-}
-
-void add_new(std::vector<SparseVectorConfig>& list, const SparseVectorConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
 /// All that the tables combine to; some more than once.

@@ -3,10 +3,10 @@
 // is one panel. The rest is what the cost model leaves open. One row a lane was tried on 120 problems: it took 1.23 times the winner's time and more.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/staged_rows.hpp"
 
@@ -110,21 +110,14 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
   return config;
 }
 
-void add_once(std::vector<StagedRowsConfig>& list, const StagedRowsConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 /// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
-  StagedRowsConfig best = chosen(query, preparation, choices.back());
-  double best_us = std::numeric_limits<double>::infinity();
-  for (const Choice& choice : choices) {
-    const StagedRowsConfig config = chosen(query, preparation, choice);
-    if (forbidden(query, config)) continue;
-    const double us = predict_us(query, config);
-    if (us < best_us) best_us = us, best = config;
-  }
-  return best;
+  std::vector<StagedRowsConfig> list;
+  for (const Choice& choice : choices) list.push_back(chosen(query, preparation, choice));
+  const std::vector<StagedRowsConfig> admitted = ranked(
+      list, [&](const StagedRowsConfig& config) { return forbidden(query, config).has_value(); },
+      [&](const StagedRowsConfig& config) { return predict_us(query, config); });
+  return admitted.empty() ? list.back() : admitted.front();
 }
 
 }  // namespace
@@ -159,8 +152,8 @@ std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
     for (const Panels& panels : panel_tables)
       for (const Rows& rows : row_tables)
         for (const Steps& steps : step_tables)
-          for (const int k_split : slices) add_once(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
-  for (const Preparation& other : std::span(all).subspan(1)) add_once(list, default_of(query, other));
+          for (const int k_split : slices) add_new(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
+  for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }
 
@@ -168,8 +161,8 @@ std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<StagedRowsConfig> list = {default_config(query)};
   if (!shares_panels(query)) return list;
-  for (const Choice& choice : choices) add_once(list, chosen(query, all.front(), choice));
-  for (const Preparation& other : std::span(all).subspan(1)) add_once(list, default_of(query, other));
+  for (const Choice& choice : choices) add_new(list, chosen(query, all.front(), choice));
+  for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }
 

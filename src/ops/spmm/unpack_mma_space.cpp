@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
@@ -151,10 +152,6 @@ UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int s
 
 UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shape& shape, int stages, int split_step) {
   return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages), split_step);
-}
-
-void add_new(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
 /// A config, and what may be better of its kind: room for the densest strips, and sums that stay in the tensor cores.

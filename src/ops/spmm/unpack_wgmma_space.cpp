@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_mma.hpp"
@@ -141,10 +142,6 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   });
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
   return list;
-}
-
-void add_new(std::vector<UnpackWgmmaConfig>& list, const UnpackWgmmaConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
 /// Whether both are one tile in one rhythm, whatever way B comes and however k is cut.

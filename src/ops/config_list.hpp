@@ -1,0 +1,28 @@
+// Lists of a family's configs: what spaces and short lists are made with.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace vostok::ops {
+
+/// Appends a config that the list does not have.
+template <class Config>
+void add_new(std::vector<Config>& list, const Config& config) {
+  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
+}
+
+/// Those that `forbidden(config)` admits, cheapest `predict_us(config)` first; of equal ones the one that came first.
+template <class Config, class Forbidden, class Predict>
+std::vector<Config> ranked(const std::vector<Config>& configs, const Forbidden& forbidden, const Predict& predict_us) {
+  std::vector<std::pair<double, Config>> priced;
+  for (const Config& config : configs)
+    if (!forbidden(config)) priced.emplace_back(predict_us(config), config);
+  std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Config> list;
+  for (const auto& [us, config] : priced) list.push_back(config);
+  return list;
+}
+
+}  // namespace vostok::ops
