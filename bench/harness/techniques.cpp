@@ -25,12 +25,19 @@ void whole_row_per_subwarp(RowTileConfig& config) {
 /// no longer divide n.
 void one_row_per_warp(RowTileConfig& config) {
   config.tile_rows = std::max(1, threads(config) / warp_lanes);
+  config.row_pieces = std::min(config.row_pieces, config.tile_rows);
   config.threads_per_row = warp_lanes;
   whole_row_per_subwarp(config);
   const int least_columns = warp_lanes * config.dense_vector;
   if (config.tile_columns >= least_columns) return;
   config.tile_columns = least_columns;
   if (config.column_edge == ColumnEdge::unchecked) config.column_edge = ColumnEdge::clamped;
+}
+
+/// Entries come from CSR, and rows are whole.
+void without_slots(RowTileConfig& config) {
+  config.slot_entries = 0;
+  config.row_pieces = 1;
 }
 
 /// Each subwarp gets a row of its own.
@@ -40,14 +47,18 @@ void whole_rows(RowTileConfig& config) {
 }
 
 constexpr Technique techniques[] = {
-    {"row swizzle (V-C)", "row_swizzle, deal_rows", [](RowTileConfig& config) { config.row_swizzle = config.deal_rows = false; }},
+    {"row swizzle (V-C), and the slots it allows", "row_swizzle, deal_rows, slot_entries, row_pieces",
+     [](RowTileConfig& config) { config.row_swizzle = config.deal_rows = false, without_slots(config); }},
+    {"slots", "slot_entries, row_pieces", without_slots},
+    {"long rows cut into pieces", "row_pieces", [](RowTileConfig& config) { config.row_pieces = 1; }},
     {"rows dealt to blocks", "deal_rows", [](RowTileConfig& config) { config.deal_rows = false; }},
     {"vector loads, both sides (V-B)", "sparse_vector, dense_vector", [](RowTileConfig& config) { narrow_sparse(config), narrow_dense(config); }},
     {"vector loads of the sparse side", "sparse_vector", narrow_sparse},
     {"vector loads of the dense side", "dense_vector", narrow_dense},
     {"reverse-offset alignment (V-B2), and the sparse vectors it allows", "reverse_offset_alignment, sparse_vector",
      [](RowTileConfig& config) { config.reverse_offset_alignment = false, narrow_sparse(config); }},
-    {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, tile_rows, tile_columns, tile_nonzeros, column_edge", one_row_per_warp},
+    {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, row_pieces, tile_rows, tile_columns, tile_nonzeros, column_edge",
+     one_row_per_warp},
     {"index pre-scaling (V-D1)", "prescale_indices", [](RowTileConfig& config) { config.prescale_indices = false; }},
     {"residue unrolling (V-D2)", "residue_unroll", [](RowTileConfig& config) { config.residue_unroll = 1; }},
     {"predication removed (V-D3)", "column_edge", [](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }},

@@ -14,6 +14,7 @@
 #include <abi/chunk_start.h>
 #include <abi/packed_runs.h>
 #include <abi/packed_strips.h>
+#include <abi/row_slots.h>
 #include <abi/sparse_strips.h>
 #include <abi/strip.h>
 #include <abi/tile_lists.h>
@@ -59,6 +60,7 @@ struct TopologyNeeds {
   IndexType index = IndexType::i32;  ///< of column_indices
   bool transposed = false;           ///< every form below is A^T's
   bool row_order = false;
+  SlotShape slots = {};        ///< of row slots; no entries: none. Only of structures that row_slots_declined (ops/topology/row_slots.hpp) admits
   int strip_entries = 0;       ///< 0: no strips
   int chunk_items = 0;         ///< 0: no chunks
   int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
@@ -76,6 +78,7 @@ struct TopologyPointers {
   const void* row_offsets = nullptr;              ///< rows + 1: int32, or int64 where there are 2^31 nonzeros and more
   const void* column_indices = nullptr;           ///< u16 or i32, as needed
   const std::int32_t* row_order = nullptr;        ///< rows by length, longest first (row swizzle, paper V-C)
+  RowSlots slots = {};                            ///< of the shape needed
   const std::int32_t* value_positions = nullptr;  ///< transposed: where each nonzero's value lies in the CSR order of A
   const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
   std::int64_t strip_count = 0;                   ///< padding included

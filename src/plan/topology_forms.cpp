@@ -10,6 +10,7 @@
 #include "ops/topology/packed_runs.hpp"
 #include "ops/topology/packed_strips.hpp"
 #include "ops/topology/panels.hpp"
+#include "ops/topology/row_slots.hpp"
 #include "ops/topology/runs_form.hpp"
 #include "ops/topology/sparse_form.hpp"
 #include "ops/topology/sparse_strips.hpp"
@@ -17,6 +18,7 @@
 #include "sparse/chunks.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/row_order.hpp"
+#include "sparse/row_slots.hpp"
 #include "sparse/strips.hpp"
 
 namespace vostok::plan {
@@ -31,6 +33,10 @@ TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows,
           .row_variation = sparse::row_variation(rows, nonzeros, measures.sum_of_squares),
           .sorted = measures.unsorted == 0,
           .duplicates = measures.duplicates != 0};
+}
+
+const void* TopologyForms::columns(IndexType index) const {
+  return index == IndexType::i32 && stored_index() == IndexType::u16 ? wide_columns.data() : column_indices.data();
 }
 
 ops::CsrArrays TopologyForms::arrays() const {
@@ -48,7 +54,8 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   if (needs.run_gap_bits > 0) return derive_runs(queue, needs.run_gap_bits, queued);
   if (needs.sparse_strips) return derive_sparse_strips(queue, queued);
   derive_columns(queue, needs.index, queued);
-  if (needs.row_order) derive_row_order(queue, queued);
+  if (needs.row_order || needs.slots.entries > 0) derive_row_order(queue, queued);
+  if (needs.slots.entries > 0) derive_slots(queue, needs.slots, needs.index, queued);
   if (needs.strip_entries > 0) derive_strips(queue, needs.strip_entries, queued);
   if (needs.chunk_items > 0) derive_chunks(queue, needs.chunk_items, queued);
   if (needs.panel_rows > 0) derive_panels(queue, needs.panel_rows, queued);
@@ -75,6 +82,24 @@ void TopologyForms::derive_row_order(const ops::Queue& queue, bool& queued) {
   ops::order_rows(queue, arrays(), statistics.longest_row, order.as<std::int32_t>());
   row_order = std::move(order);
   queued = true;
+}
+
+void TopologyForms::derive_slots(const ops::Queue& queue, const SlotShape& shape, IndexType index, bool& queued) {
+  if (slot_tables.contains({shape.entries, shape.most_pieces, index})) return;
+  if (const auto reason = ops::row_slots_declined(statistics, shape, index))
+    fail(ErrorCode::unsupported, "cannot make row slots of a topology: {}", *reason);
+  const std::int64_t count = host_offsets.empty() ? ops::slot_room(statistics, shape) : sparse::row_slot_count(host_offsets, shape);
+  SlotTable table{.records = ops::QueuedMemory(queue, count * std::int64_t{sizeof(RowRecord)}),
+                  .columns = ops::QueuedMemory(queue, count * shape.entries * size_of(ops::integer_type(index))),
+                  .count = count};
+  if (count > 0) {
+    ops::CsrArrays csr = arrays();
+    csr.column_indices = columns(index);
+    csr.index = index;
+    ops::fill_row_slots(queue, csr, row_order.as<const std::int32_t>(), shape, count, table.records.as<RowRecord>(), table.columns.data());
+    queued = true;
+  }
+  slot_tables.emplace(std::tuple{shape.entries, shape.most_pieces, index}, std::move(table));
 }
 
 void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& queued) {
@@ -247,11 +272,14 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
   if (needs.packed_strips) return {.packed = packed.structure};
   if (needs.run_gap_bits > 0) return {.runs = run_tables.at(needs.run_gap_bits).structure};
   if (needs.sparse_strips) return {.sparse = sparse.structure};
-  const bool widened = needs.index == IndexType::i32 && stored_index() == IndexType::u16;
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
-                                 .column_indices = widened ? wide_columns.data() : column_indices.data(),
+                                 .column_indices = columns(needs.index),
                                  .row_order = needs.row_order ? row_order.as<const std::int32_t>() : nullptr,
                                  .value_positions = value_positions.as<const std::int32_t>()};
+  if (needs.slots.entries > 0) {
+    const SlotTable& table = slot_tables.at({needs.slots.entries, needs.slots.most_pieces, needs.index});
+    pointers.slots = {.records = table.records.as<const RowRecord>(), .columns = table.columns.data(), .count = static_cast<unsigned>(table.count)};
+  }
   if (needs.strip_entries > 0) {
     const StripTable& table = strip_tables.at(needs.strip_entries);
     pointers.strips = table.strips.as<const Strip>();
@@ -276,6 +304,8 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
 template <class Self, class Visit>
 void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
+  for (auto& [key, table] : self.slot_tables)
+    for (auto* memory : {&table.records, &table.columns}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);
   for (auto& [items, table] : self.chunk_tables) visit(table.chunks);
   for (auto& [rows, starts] : self.panel_tables) visit(starts);
@@ -306,6 +336,7 @@ void TopologyForms::release(Session& session, const StreamSet& used) noexcept {
 
 void TopologyForms::release_source(Session& session, const StreamSet& used) noexcept {
   visit_source(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
+  slot_tables.clear();
   strip_tables.clear();
   tile_tables.clear();
   host_offsets = {};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct TopologyForms {
   ops::QueuedMemory wide_columns;    ///< int32, where those are narrow and these were asked for
   ops::QueuedMemory row_order;
   ops::QueuedMemory value_positions;  ///< of a transpose
+
+  struct SlotTable {
+    ops::QueuedMemory records;
+    ops::QueuedMemory columns;
+    std::int64_t count = 0;
+  };
+  std::map<std::tuple<int, int, IndexType>, SlotTable> slot_tables;  ///< by entries, most pieces and the columns' type
 
   struct StripTable {
     ops::QueuedMemory strips;
@@ -100,6 +108,8 @@ struct TopologyForms {
 
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
+  /// The column indices in a type that derive() was asked for.
+  const void* columns(IndexType index) const;
 
   /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
   /// forms are made, to know their size. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of
@@ -120,6 +130,7 @@ struct TopologyForms {
   static void visit_memory(Self& self, Visit&& visit);
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);
   void derive_row_order(const ops::Queue& queue, bool& queued);
+  void derive_slots(const ops::Queue& queue, const SlotShape& shape, IndexType index, bool& queued);
   void derive_strips(const ops::Queue& queue, int entries, bool& queued);
   void derive_chunks(const ops::Queue& queue, int items, bool& queued);
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/csr_product.h"
+#include "abi/row_slots.h"
 
 namespace vostok {
 
@@ -19,6 +20,8 @@ struct RowTileConfig {
   int dense_vector = 4;                  ///< elements per load of B and store of C
   bool reverse_offset_alignment = true;  ///< steps start at the vector boundary before the row (V-B2)
   bool row_swizzle = true;               ///< rows in order of length (V-C)
+  int slot_entries = 0;                  ///< entries whose columns come from the row's slot (abi/row_slots.h), with its record; 0: all come from CSR
+  int row_pieces = 1;                    ///< slots that a long row may take: as many rows of a block sum it, and add up
   bool deal_rows = false;                ///< blocks get long and short rows alike: their rows lie a whole grid apart in that order
   bool prescale_indices = true;          ///< column indices become byte offsets while they are staged (V-D1)
   int residue_unroll = 8;                ///< entries per iteration where a step is not whole (V-D2)
@@ -37,7 +40,8 @@ struct RowTileConfig {
 
 struct RowTileArgs {
   CsrProductArgs product;
-  const int* row_order;  ///< m rows by length, longest first; read only with row_swizzle
+  const int* row_order;  ///< m rows by length, longest first; read only with row_swizzle, and not with slots
+  RowSlots slots;        ///< read only with slot_entries
 };
 
 template <FieldsOf<RowTileConfig> S, class Visit>
@@ -51,6 +55,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("dense_vector", config.dense_vector);
   visit("reverse_offset_alignment", config.reverse_offset_alignment);
   visit("row_swizzle", config.row_swizzle);
+  visit("slot_entries", config.slot_entries);
+  visit("row_pieces", config.row_pieces);
   visit("deal_rows", config.deal_rows);
   visit("prescale_indices", config.prescale_indices);
   visit("residue_unroll", config.residue_unroll);
@@ -79,7 +85,15 @@ constexpr bool prescales_indices(const RowTileConfig& config) { return config.pr
 /// Whether sums of at most 256 products go into a second accumulator.
 constexpr bool keeps_totals(const RowTileTraits& traits, const RowTileConfig&) { return traits.blocked_sum; }
 
+/// How the rows of A are cut into slots.
+constexpr SlotShape slot_shape(const RowTileConfig& config) { return {config.slot_entries, config.row_pieces}; }
+
+/// Shared memory of a piece's sums.
+constexpr int piece_bytes(const RowTileConfig& config) { return config.row_pieces > 1 ? config.tile_columns * 4 : 0; }
+
 /// Dynamic shared memory of a block.
-constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) { return config.tile_rows * staged_bytes(traits, config); }
+constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& config) {
+  return config.tile_rows * (staged_bytes(traits, config) + piece_bytes(config));
+}
 
 }  // namespace vostok

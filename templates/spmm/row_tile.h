@@ -4,22 +4,33 @@
 // to row_split subwarps of threads_per_row lanes each; a lane owns chunks of dense_vector columns. The row's entries are taken
 // tile_nonzeros at a time. Every sum is in f32.
 //
+// With slot_entries the columns of the first entries come from the row's slot (abi/row_slots.h), and with row_pieces the pieces of a long row
+// are rows of a block of their own, whose sums are added up at the end.
+//
 // Elements that A lacks never touch B: steps that hold entries of other rows predicate their loads of B.
 #pragma once
 
 #include "abi/fixed.h"
 #include "abi/row_tile.h"
 #include "spmm/row_output.h"
+#include "spmm/row_pieces.h"
 #include "spmm/row_sum.h"
 #include "spmm/row_tile_rules.h"
+#include "spmm/slot_entries.h"
 #include "spmm/staged_entries.h"
 #include "spmm/tile_index.h"
 
 namespace vostok {
 
-template <class F>
+template <class F, bool pieces = (F::config.row_pieces > 1)>
 struct StagedBlock {
   StagedStep<F> rows[F::config.tile_rows];
+};
+
+template <class F>
+struct StagedBlock<F, true> {
+  StagedStep<F> rows[F::config.tile_rows];
+  typename RowTotals<F>::Shared pieces[F::config.tile_rows];
 };
 
 /// The place in the row order that a row of a block's tile has. Neighbouring rows fill a tile, or, dealt, neighbouring rows
@@ -76,24 +87,42 @@ __device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries,
   constexpr unsigned batch_length = count * F::config.row_split;
   add_batches<F>(sum, own_begin / batch_length, (own_end + batch_length - 1) / batch_length, [&](unsigned b) {
     return sum.load(entries.template read<count>(b, subwarp), [&](int i) {
-      const unsigned position = StagedEntries<F>::template position<count>(b, i, subwarp);
+      const unsigned position = StagedBatch<F, count>::position(b, i, subwarp);
       return position >= own_begin && position < own_end;
     });
   });
 }
 
+/// Adds the entries of a slot. Of the first batch B is asked for before the values are there.
 template <class F>
-__device__ inline void multiply_row(RowSum<F>& sum, const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span,
-                                    unsigned row_in_block, unsigned lane) {
+__device__ inline void add_slot(RowSum<F>& sum, const CsrProductArgs& args, SlotEntries<F>& slot, const StagedEntries<F>& entries,
+                                const StagedStep<F>& step, unsigned subwarp) {
+  constexpr auto config = F::config;
+  constexpr int all = config.slot_entries / config.row_split;
+  constexpr int wanted = config.residue_unroll * (config.overlap_batches ? 2 : 1);
+  constexpr int count = wanted < all ? wanted : all;
+  slot.publish_offsets(args);
+  Batch<F, count> batch = {};
+  StagedBatch<F, count>::read_offsets(args, step, 0, subwarp, batch.offsets);
+  auto loaded = sum.load(batch, [&](int i) { return StagedBatch<F, count>::position(0, i, subwarp) < slot.count(); });
+  slot.publish_values();
+  StagedBatch<F, count>::read_values(step, 0, subwarp, loaded.values);
+  sum.add(loaded);
+  constexpr unsigned added = count * config.row_split;
+  if (slot.count() > added) add_part(sum, entries, added, slot.count(), subwarp);
+  if constexpr (F::traits.blocked_sum) sum.flush();
+  __syncwarp();
+}
+
+/// Adds the entries of a run, a step after the other. With prefetch_sparse the first is being loaded.
+template <class F>
+__device__ inline void add_run(RowSum<F>& sum, StagedEntries<F>& entries, const EntrySpan<F>& span, unsigned subwarp) {
   constexpr auto config = F::config;
   constexpr unsigned step_length = config.tile_nonzeros;
   constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
-  StagedEntries<F> entries(args, operands, span, dynamic_shared<StagedBlock<F>>().rows[row_in_block], lane);
-  const unsigned subwarp = lane / config.threads_per_row;
   // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
   const unsigned steps = warp_maximum<lanes_per_row(config)>(static_cast<unsigned>((span.end - span.first + step_length - 1) / step_length));
   Position<F> start = span.first;
-  if (config.prefetch_sparse) entries.load(start);
 #pragma unroll 1
   for (unsigned step = 0; step < steps; ++step, start += step_length) {
     if (!config.prefetch_sparse) entries.load(start);
@@ -111,6 +140,50 @@ __device__ inline void multiply_row(RowSum<F>& sum, const CsrProductArgs& args, 
   }
 }
 
+/// The rows that the launch walks: those of A, or the slots.
+template <class F>
+__device__ inline unsigned walked_rows(const RowTileArgs& args) {
+  if constexpr (F::config.slot_entries > 0) return args.slots.count;
+  else return args.product.m;
+}
+
+/// What a row of a block turned out to be.
+struct WalkedRow {
+  unsigned row;
+  unsigned pieces;  ///< of which this is one
+  bool exists;
+};
+
+/// Adds a row's entries.
+template <class F>
+__device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, unsigned slot, bool exists,
+                                         unsigned row_in_block, unsigned lane) {
+  constexpr auto config = F::config;
+  const CsrProductArgs& product = args.product;
+  StagedStep<F>& step = dynamic_shared<StagedBlock<F>>().rows[row_in_block];
+  const unsigned subwarp = lane / config.threads_per_row;
+  if constexpr (config.slot_entries > 0) {
+    SlotEntries<F> first(args.slots, slot, exists, step, lane);
+    first.load_values(operands);
+    const EntrySpan<F> rest = first.rest();
+    StagedEntries<F> entries(product, operands, rest, step, lane);
+    if (config.prefetch_sparse) entries.load(rest.first);
+    add_slot(sum, product, first, entries, step, subwarp);
+    add_run(sum, entries, rest, subwarp);
+    const RowRecord& record = first.record();
+    return {static_cast<unsigned>(record.row), pieces_of(record), record.row >= 0};
+  } else {
+    unsigned row = slot;
+    if constexpr (config.row_swizzle)
+      if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
+    const EntrySpan<F> span = row_span<F>(product, row, exists);
+    StagedEntries<F> entries(product, operands, span, step, lane);
+    if (config.prefetch_sparse) entries.load(span.first);
+    add_run(sum, entries, span, subwarp);
+    return {row, 1, exists};
+  }
+}
+
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
   constexpr auto config = F::config;
@@ -118,21 +191,27 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_
   static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);
-  if (!tile.exists(product, config.tile_rows, product.m)) return;
+  const unsigned rows = walked_rows<F>(args);
+  if (!tile.exists(product, config.tile_rows, rows)) return;
 
   const unsigned row_in_block = threadIdx.x / lanes_per_row(config);
   const unsigned lane = threadIdx.x % lanes_per_row(config);
-  const unsigned slot = row_slot<F>(product.m, tile.row_tile, row_in_block);
-  const bool exists = slot < product.m;
-  unsigned row = slot;
-  if constexpr (config.row_swizzle)
-    if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
+  const unsigned slot = row_slot<F>(rows, tile.row_tile, row_in_block);
+  const bool exists = slot < rows;
 
   const Operands<F> operands = operands_of<F>(product, tile.product);
   const LaneColumns<F> columns{tile.first_column(lane), product.n};
   RowSum<F> sum(product, operands, columns);
-  multiply_row(sum, product, operands, row_span<F>(product, row, exists), row_in_block, lane);
-  store_row(sum, product, operands, columns, row, exists && lane < config.threads_per_row);
+  // A matrix of zeros alone: nothing is read, and the order of rows does not matter.
+  const WalkedRow walked = product.nonzeros == 0 ? WalkedRow{slot, 1, exists} : multiply_row(sum, args, operands, slot, exists, row_in_block, lane);
+  const bool stores = walked.exists && lane < config.threads_per_row;
+  if constexpr (config.row_pieces > 1) {
+    RowTotals<F> totals(sum);
+    const bool first = totals.gather(dynamic_shared<StagedBlock<F>>().pieces, row_in_block, lane, walked.pieces);
+    store_row(totals, product, operands, columns, walked.row, stores && first);
+  } else {
+    store_row(sum, product, operands, columns, walked.row, stores);
+  }
 }
 
 }  // namespace vostok

@@ -30,6 +30,15 @@ struct RowTileRules {
   static_assert(is_power_of_two(c.residue_unroll) && c.residue_unroll <= entries_per_lane(c), "residue_unroll divides a lane's entries per step");
   static_assert(c.tile_nonzeros >= c.sparse_vector, "a step holds at least one sparse_vector");
   static_assert(c.tile_nonzeros >= 4, "a step has at least four entries: shared memory is read sixteen bytes at a time");
+  static_assert(c.slot_entries == 0 || (is_power_of_two(c.slot_entries) && c.slot_entries <= c.tile_nonzeros && c.slot_entries >= lanes_per_row(c)),
+                "slot_entries is a power of two from lanes_per_row to tile_nonzeros, or 0");
+  static_assert(c.slot_entries == 0 || c.slot_entries >= c.row_split * c.residue_unroll,
+                "a slot has residue_unroll entries for each of row_split lanes");
+  static_assert(is_power_of_two(c.row_pieces) && c.tile_rows % c.row_pieces == 0 && c.row_pieces <= 128,
+                "row_pieces is a power of two that divides tile_rows");
+  static_assert(c.row_pieces == 1 || (c.slot_entries > 0 && !c.deal_rows && c.tile_columns % 4 == 0),
+                "pieces have slots, neighbours in a block, and tiles of whole 16 bytes");
+  static_assert(c.slot_entries == 0 || (c.row_swizzle && !gathers_values(t, c)), "slots lie in the row order, and their values in CSR order");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");
 };
 

@@ -17,11 +17,53 @@ struct StagedStep {
   alignas(16) unsigned spread[4];
 };
 
+/// Bytes between two rows of B.
+template <class F>
+__device__ inline Offset<F> row_bytes(const CsrProductArgs& args) {
+  if constexpr (reads_columns(F::traits, F::config)) return size_of(F::traits.element);
+  else return static_cast<Offset<F>>(args.dense_leading) * size_of(F::traits.element);
+}
+
+/// What is staged of a column: with prescale_indices the offset of its row of B.
+template <class F>
+__device__ inline typename StagedStep<F>::StagedOffset stage_offset(const CsrProductArgs& args, Offset<F> column) {
+  return static_cast<typename StagedStep<F>::StagedOffset>(prescales_indices(F::config) ? column * row_bytes<F>(args) : column);
+}
+
+/// Where entry `i` of a lane's batch of `count` lies within a step: neighbours that one load reads go round the subwarps.
+template <class F, int count>
+struct StagedBatch {
+  static constexpr int width = count < 4 ? count : 4;
+  static constexpr unsigned subwarps = lanes_per_row(F::config) / F::config.threads_per_row;
+
+  static __device__ constexpr unsigned position(unsigned batch, int i, unsigned subwarp) {
+    return ((batch * count + i) / width * subwarps + subwarp) * width + i % width;
+  }
+
+  static __device__ void read_values(const StagedStep<F>& step, unsigned batch, unsigned subwarp, float (&values)[count]) {
+#pragma unroll
+    for (int i = 0; i < count; i += width) {
+      const auto read = *reinterpret_cast<const Vector<float, width>*>(&step.values[position(batch, i, subwarp)]);
+#pragma unroll
+      for (int j = 0; j < width; ++j) values[i + j] = read.at[j];
+    }
+  }
+
+  static __device__ void read_offsets(const CsrProductArgs& args, const StagedStep<F>& step, unsigned batch, unsigned subwarp,
+                                      Offset<F> (&offsets)[count]) {
+#pragma unroll
+    for (int i = 0; i < count; i += width) {
+      const auto read = *reinterpret_cast<const Vector<typename StagedStep<F>::StagedOffset, width>*>(&step.offsets[position(batch, i, subwarp)]);
+#pragma unroll
+      for (int j = 0; j < width; ++j) offsets[i + j] = prescales_indices(F::config) ? read.at[j] : read.at[j] * row_bytes<F>(args);
+    }
+  }
+};
+
 template <class F>
 class StagedEntries {
   static constexpr auto config = F::config;
   static constexpr unsigned step_length = config.tile_nonzeros;
-  static constexpr unsigned subwarps = lanes_per_row(config) / config.threads_per_row;
   static constexpr int loads =
       (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
   static_assert(sizeof(StagedStep<F>) == staged_bytes(F::traits, F::config), "staged_bytes differs from the layout");
@@ -52,7 +94,7 @@ class StagedEntries {
       for (int j = 0; j < config.sparse_vector; ++j) {
         const bool own = span_.holds(step_start + slot(i) + j);
         values.at[j] = own ? Element::to_float(packets_[i].values.at[j]) : 0.0F;
-        offsets.at[j] = own ? stage_offset(packets_[i].columns.at[j]) : 0;
+        offsets.at[j] = own ? stage_offset<F>(args_, packets_[i].columns.at[j]) : 0;
       }
       *reinterpret_cast<decltype(values)*>(&step_.values[slot(i)]) = values;
       *reinterpret_cast<decltype(offsets)*>(&step_.offsets[slot(i)]) = offsets;
@@ -63,45 +105,16 @@ class StagedEntries {
   /// Every lane has read the step.
   __device__ void release() { __syncwarp(); }
 
-  /// Where entry `i` of a lane's batch of `count` lies within the step: neighbours that one load reads go round the subwarps.
-  template <int count>
-  static __device__ constexpr unsigned position(unsigned batch, int i, unsigned subwarp) {
-    constexpr int width = read_width<count>;
-    return ((batch * count + i) / width * subwarps + subwarp) * width + i % width;
-  }
-
   template <int count>
   __device__ Batch<F, count> read(unsigned batch, unsigned subwarp) const {
-    constexpr int width = read_width<count>;
     Batch<F, count> entries;
-#pragma unroll
-    for (int i = 0; i < count; i += width) {
-      const unsigned place = position<count>(batch, i, subwarp);
-      const auto values = *reinterpret_cast<const Vector<float, width>*>(&step_.values[place]);
-      const auto offsets = *reinterpret_cast<const Vector<typename StagedStep<F>::StagedOffset, width>*>(&step_.offsets[place]);
-#pragma unroll
-      for (int j = 0; j < width; ++j) {
-        entries.values[i + j] = values.at[j];
-        entries.offsets[i + j] = dense_offset(offsets.at[j]);
-      }
-    }
+    StagedBatch<F, count>::read_values(step_, batch, subwarp, entries.values);
+    StagedBatch<F, count>::read_offsets(args_, step_, batch, subwarp, entries.offsets);
     return entries;
   }
 
  private:
-  template <int count>
-  static constexpr int read_width = count < 4 ? count : 4;
-
   __device__ unsigned slot(int i) const { return (i * lanes_per_row(config) + lane_) * config.sparse_vector; }
-  /// Bytes between two rows of B.
-  __device__ Offset<F> row_bytes() const {
-    if constexpr (reads_columns(F::traits, config)) return size_of(F::traits.element);
-    else return static_cast<Offset<F>>(args_.dense_leading) * size_of(F::traits.element);
-  }
-  __device__ auto stage_offset(Offset<F> column) const {
-    return static_cast<typename StagedStep<F>::StagedOffset>(prescales_indices(config) ? column * row_bytes() : column);
-  }
-  __device__ Offset<F> dense_offset(Offset<F> staged) const { return prescales_indices(config) ? staged : staged * row_bytes(); }
 
   const CsrProductArgs& args_;
   const Operands<F>& operands_;

@@ -17,6 +17,7 @@
 #include "ops/topology/packed_form.hpp"
 #include "ops/topology/panels.hpp"
 #include "ops/topology/primitives.hpp"
+#include "ops/topology/row_slots.hpp"
 #include "ops/topology/runs_form.hpp"
 #include "ops/topology/sparse_form.hpp"
 #include "ops/topology/tile_lists.hpp"
@@ -166,6 +167,11 @@ Requests collect() {
   for (const IndexType index : {IndexType::u16, IndexType::i32})
     ops::find_panel_starts(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}, 64,
                            reinterpret_cast<std::int32_t*>(memory));
+  for (const IndexType index : {IndexType::u16, IndexType::i32})
+    for (const bool wide : {false, true})
+      ops::fill_row_slots(queue, {.row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100},
+                          reinterpret_cast<std::int32_t*>(memory), {.entries = 32, .most_pieces = 4}, 100, reinterpret_cast<RowRecord*>(memory),
+                          memory);
   queue_masks(queue);
   queue_packed_forms(queue);
   queue_run_forms(queue);

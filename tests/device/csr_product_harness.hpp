@@ -22,6 +22,7 @@
 #include "sparse/panels.hpp"
 #include "sparse/reference.hpp"
 #include "sparse/row_order.hpp"
+#include "sparse/row_slots.hpp"
 #include "tune/guarded_output.hpp"
 #include "tune/spmm_host.hpp"
 
@@ -53,6 +54,9 @@ class Operand {
       : shift_(alignment_bytes < 16 ? alignment_bytes : 0), buffer_(device, static_cast<std::int64_t>(bytes.size()) + shift_) {
     if (!bytes.empty()) device.copy_to_device(data(), bytes.data(), static_cast<std::int64_t>(bytes.size()));
   }
+  /// Column indices, in 16 bits where they are `narrow`.
+  Operand(device::Device& device, bool narrow, const std::vector<std::int32_t>& columns)
+      : Operand(narrow ? Operand(device, std::vector<std::uint16_t>(columns.begin(), columns.end())) : Operand(device, columns)) {}
   template <class T>
   Operand(device::Device& device, const std::vector<T>& values) : Operand(device, std::as_bytes(std::span(values)), 16) {}
   Operand(device::Device& device, Dtype type, const std::vector<float>& values, int alignment_bytes)
@@ -71,18 +75,24 @@ class DeviceTopology {
       : chunk_table_(needs.chunk_items > 0 ? sparse::chunk_starts(c.host.walked.row_offsets, needs.chunk_items) : std::vector<ChunkStart>()),
         narrow_offsets_(device, c.widen_nonzeros ? std::vector<std::int32_t>() : converted<std::int32_t>(c.host.walked.row_offsets)),
         wide_offsets_(device, c.host.walked.row_offsets),
-        columns_(needs.index == IndexType::u16 ? Operand(device, converted<std::uint16_t>(c.host.walked.column_indices))
-                                               : Operand(device, c.host.walked.column_indices)),
+        columns_(device, needs.index == IndexType::u16, c.host.walked.column_indices),
         order_(device, sparse::row_order(c.host.walked.row_offsets)),
         positions_(device, c.host.value_positions),
         chunks_(device, chunk_table_),
-        panel_starts_(device, needs.panel_rows > 0 ? sparse::panel_starts(c.host.walked, needs.panel_rows) : std::vector<std::int32_t>()) {
+        panel_starts_(device, needs.panel_rows > 0 ? sparse::panel_starts(c.host.walked, needs.panel_rows) : std::vector<std::int32_t>()),
+        slots_(needs.slots.entries > 0 ? sparse::row_slots(c.host.walked, needs.slots) : sparse::HostRowSlots()),
+        slot_records_(device, slots_.records),
+        slot_columns_(device, needs.index == IndexType::u16, slots_.columns) {
     CHECK(needs.transposed == c.problem().sparse_transposed);
     pointers = {.row_offsets = c.widen_nonzeros ? wide_offsets_.data() : narrow_offsets_.data(),
                 .column_indices = columns_.data(),
                 .row_order = needs.row_order ? static_cast<const std::int32_t*>(order_.data()) : nullptr,
                 .value_positions = needs.transposed ? static_cast<const std::int32_t*>(positions_.data()) : nullptr};
     if (needs.panel_rows > 0) pointers.panel_starts = static_cast<const std::int32_t*>(panel_starts_.data());
+    if (needs.slots.entries > 0)
+      pointers.slots = {.records = static_cast<const RowRecord*>(slot_records_.data()),
+                        .columns = slot_columns_.data(),
+                        .count = static_cast<unsigned>(slots_.records.size())};
     if (needs.chunk_items == 0) return;
     pointers.chunks = static_cast<const ChunkStart*>(chunks_.data());
     pointers.chunk_count = static_cast<std::int64_t>(chunk_table_.size()) - 1;
@@ -96,6 +106,8 @@ class DeviceTopology {
   }
   std::vector<ChunkStart> chunk_table_;
   Operand narrow_offsets_, wide_offsets_, columns_, order_, positions_, chunks_, panel_starts_;
+  sparse::HostRowSlots slots_;
+  Operand slot_records_, slot_columns_;
 };
 
 /// Loads the kernel of `request`; the emulators of the tests share what is compiled.

@@ -25,6 +25,8 @@ const FieldValues& field_values() {
       {"dense_vector", {"1", "2", "4", "8"}},
       {"reverse_offset_alignment", {"false", "true"}},
       {"row_swizzle", {"false", "true"}},
+      {"slot_entries", {"0", "32", "64", "128"}},
+      {"row_pieces", {"1", "2", "4", "16"}},
       {"deal_rows", {"false", "true"}},
       {"prescale_indices", {"false", "true"}},
       {"residue_unroll", {"1", "2", "4", "8", "16"}},

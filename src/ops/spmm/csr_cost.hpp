@@ -90,7 +90,8 @@ inline double output_us(const SpmmQuery& query, const Sizes& size, const Machine
 
 /// Three resources of which the one that takes longest counts in full, and a share of the others: they are never used perfectly
 /// beside one another.
-inline double overlapped_us(double l1, double l2, double latency, double overlap_loss = 0.372) {
+inline double overlapped_us(double l1, double l2, double latency) {
+  constexpr double overlap_loss = 0.372;
   const double longest = std::max({l1, l2, latency});
   return longest + overlap_loss * (l1 + l2 + latency - longest);
 }

@@ -6,12 +6,17 @@
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/csr_product.hpp"
+#include "ops/topology/row_slots.hpp"
 
 namespace vostok::ops {
 
 namespace row_tile {
 
 RowTileTraits traits(const SpmmQuery& query) { return csr_product::traits(query); }
+
+std::int64_t walked_rows(const SpmmQuery& query, const RowTileConfig& config) {
+  return config.slot_entries > 0 ? slot_room(query.statistics, slot_shape(config)) : query.statistics.rows;
+}
 
 namespace {
 
@@ -21,15 +26,16 @@ static_assert(codegen::lists_every_field<RowTileConfig>(), "fields(RowTileConfig
 struct Binding {
   csr_product::OperandBinding operands;
   const std::int32_t* row_order;
+  RowSlots slots;
   int tile_rows;
   int tile_columns;
   Raster raster;
 
   device::Dim3 operator()(const SpmmArguments& call, RowTileArgs& args) const {
-    const std::int64_t row_tiles = ceil_div(operands.m(), tile_rows);
+    const std::int64_t row_tiles = ceil_div(slots.records != nullptr ? std::int64_t{slots.count} : operands.m(), tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, tile_columns);
     const std::int64_t slow_tiles = raster == Raster::rows_first ? column_tiles : row_tiles;
-    args = {.product = operands(call, slow_tiles), .row_order = row_order};
+    args = {.product = operands(call, slow_tiles), .row_order = row_order, .slots = slots};
     return grid_of(raster == Raster::rows_first ? row_tiles : column_tiles, slow_tiles * operands.batch());
   }
 };
@@ -42,6 +48,7 @@ Launch multiply_launch(const SpmmQuery& query, const RowTileConfig& config, cons
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const Binding binding = {.operands = {query, csr_product::preparation_of(config), topology},
                            .row_order = topology.row_order,
+                           .slots = topology.slots,
                            .tile_rows = config.tile_rows,
                            .tile_columns = config.tile_columns,
                            .raster = config.raster};
@@ -74,7 +81,10 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
   double predict_us(const SpmmQuery& query, const RowTileConfig& config) const override { return row_tile::predict_us(query, config); }
 
   TopologyNeeds needs(const SpmmQuery& query, const RowTileConfig& config) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .row_order = config.row_swizzle};
+    return {.index = query.index,
+            .transposed = query.problem.sparse_transposed,
+            .row_order = config.row_swizzle && config.slot_entries == 0,
+            .slots = slot_shape(config)};
   }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const RowTileConfig& config) const override {

@@ -19,6 +19,9 @@ namespace row_tile {
 /// What the problem fixes for the kernel.
 RowTileTraits traits(const SpmmQuery& query);
 
+/// Rows that a launch walks: those of A, or room for their slots.
+std::int64_t walked_rows(const SpmmQuery& query, const RowTileConfig& config);
+
 /// Why the kernel cannot run this config here; nothing where it can (row_tile_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config);
 

@@ -7,6 +7,7 @@
 #include "ops/grid.hpp"
 #include "ops/spmm/csr_rules.hpp"
 #include "ops/spmm/row_tile.hpp"
+#include "ops/topology/row_slots.hpp"
 
 namespace vostok::ops::row_tile {
 
@@ -19,7 +20,7 @@ using Rule = csr_product::Rule<RowTileConfig>;
 /// Tiles of the whole batch in the direction that varies slowly.
 std::int64_t slow_tiles(const Case& c) {
   const bool rows_first = c.config.raster == Raster::rows_first;
-  return (rows_first ? ceil_div(c.query.n.most, c.config.tile_columns) : ceil_div(c.query.statistics.rows, c.config.tile_rows)) *
+  return (rows_first ? ceil_div(c.query.n.most, c.config.tile_columns) : ceil_div(walked_rows(c.query, c.config), c.config.tile_rows)) *
          c.query.problem.batch;
 }
 
@@ -48,6 +49,26 @@ constexpr std::array step_rules = {
            const int most = entries_per_lane(c.config);
            return !is_power_of_two_up_to(c.config.loads_in_flight, most) || !is_power_of_two_up_to(c.config.residue_unroll, most);
          }},
+    Rule{"slot_entries is 0 or a power of two, from the lanes of a row to tile_nonzeros, with residue_unroll entries for each of row_split lanes",
+         [](const Case& c) {
+           const int most = std::min(c.config.tile_nonzeros, 8192);
+           return c.config.slot_entries != 0 &&
+                  (!is_power_of_two_up_to(c.config.slot_entries, most) || c.config.slot_entries < lanes_per_row(c.config) ||
+                   c.config.slot_entries < c.config.row_split * c.config.residue_unroll);
+         }},
+    Rule{"slots lie in the order of length: slot_entries needs row_swizzle",
+         [](const Case& c) { return c.config.slot_entries > 0 && !c.config.row_swizzle; }},
+    Rule{"the values of a slot lie in CSR order: slot_entries of a transposed A needs pack_values",
+         [](const Case& c) { return c.config.slot_entries > 0 && gathers_values(c.traits, c.config); }},
+    Rule{"row_pieces is a power of two that divides tile_rows",
+         [](const Case& c) { return !is_power_of_two_up_to(c.config.row_pieces, 128) || c.config.tile_rows % c.config.row_pieces != 0; }},
+    Rule{"pieces of rows have slots, are neighbours in a block, and have tiles of whole 16 bytes: row_pieces needs slot_entries, not deal_rows, and "
+         "tile_columns that 4 divides",
+         [](const Case& c) {
+           return c.config.row_pieces > 1 && (c.config.slot_entries == 0 || c.config.deal_rows || c.config.tile_columns % 4 != 0);
+         }},
+    Rule{"math = strict keeps the order of a row's products: row_pieces is 1",
+         [](const Case& c) { return c.query.problem.math == Math::strict && c.config.row_pieces > 1; }},
     Rule{"deal_rows spreads the order of length: it needs row_swizzle", [](const Case& c) { return c.config.deal_rows && !c.config.row_swizzle; }},
     Rule{"math = strict keeps the order of a row's products: row_split is 1",
          [](const Case& c) { return c.query.problem.math == Math::strict && c.config.row_split > 1; }},
@@ -71,6 +92,8 @@ std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig
   if (auto reason = broken(csr_product::operand_rules<RowTileConfig>, c)) return reason;
   if (auto reason = broken(step_rules, c)) return reason;
   if (auto reason = broken(csr_product::resource_rules<RowTileConfig>, c)) return reason;
+  if (config.slot_entries > 0)
+    if (auto reason = row_slots_declined(query.statistics, slot_shape(config), query.index)) return reason;
   return broken(size_rules, c);
 }
 

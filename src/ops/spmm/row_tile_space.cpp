@@ -26,6 +26,8 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+constexpr int lanes_of(const Shape& shape) { return shape.threads_per_row * shape.row_split; }
+
 constexpr std::array word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2},
                                     Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
 
@@ -108,6 +110,36 @@ RowTileConfig with_order(RowTileConfig config, const Order& order) {
   return config;
 }
 
+/// How rows are cut into slots.
+struct Slots {
+  bool half;    ///< of them hold half the entries of most rows, else all
+  bool pieces;  ///< long rows are cut, as far as a block has rows
+};
+
+constexpr std::array all_slots = {Slots{false, false}, Slots{false, true}, Slots{true, true}};
+
+/// With slots other shapes and orders never won.
+bool takes_slots(const Shape& shape, const Order& order) {
+  const bool dealt_by_columns = order.deal_rows && order.raster == Raster::columns_first;
+  if (dealt_by_columns || shape.threads_per_row < 8) return false;
+  return shape == Shape{16, 1, 2} || (lanes_of(shape) == 32 && shape.chunks <= 2 && (shape.chunks == 1 || shape.row_split == 1));
+}
+
+/// The same config with slots. What rows have beyond them comes in steps that are always long and loaded ahead: few rows take one.
+RowTileConfig with_slots(const SpmmQuery& query, RowTileConfig config, const Slots& slots) {
+  config.tile_nonzeros = 64 * config.row_split;
+  config.prefetch_sparse = true;
+  const int least = std::max(32, config.row_split * config.residue_unroll);
+  const int most = std::max(least, std::min(128, config.tile_nonzeros));
+  constexpr double most_rows = 1.25;  // over the mean: rows of a pruned matrix vary by 10 to 40 %
+  int entries = least;
+  while (entries < most_rows * query.statistics.mean_row && entries < most) entries *= 2;
+  config.slot_entries = slots.half ? std::max(least, entries / 2) : entries;
+  if (slots.pieces && !config.deal_rows && query.problem.math != Math::strict)
+    config.row_pieces = slot_pieces(query.statistics.longest_row, {.entries = config.slot_entries, .most_pieces = std::min(16, config.tile_rows)});
+  return config;
+}
+
 /// The table's shapes, one that fits n where that is narrower, and none twice.
 std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
   const auto table = is_wide(query.problem.element) ? std::span<const Shape>(word_shapes) : std::span<const Shape>(half_word_shapes);
@@ -132,23 +164,51 @@ struct Choice {
   Order order;
 };
 
+struct SlotChoice {
+  Shape shape;
+  int threads_per_block;
+  Slots slots;
+  Batches batch;
+  Order order;
+};
+
 constexpr std::array word_choices = {
+    Choice{{32, 1, 2}, 512, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
+    Choice{{32, 1, 1}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, false}},
+    Choice{{8, 1, 2}, 512, {32, true}, {4, 4, true}, {Raster::rows_first, false}},
     Choice{{16, 2, 1}, 128, {64, false}, {8, 8, false}, {Raster::columns_first, false}},
     Choice{{32, 1, 2}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, true}},
+    Choice{{32, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
     Choice{{8, 4, 1}, 128, {32, true}, {4, 4, true}, {Raster::columns_first, false}},
     Choice{{16, 2, 1}, 512, {64, true}, {8, 8, true}, {Raster::rows_first, true}},
     Choice{{32, 1, 1}, 128, {64, true}, {16, 16, false}, {Raster::columns_first, false}},
-    Choice{{32, 1, 2}, 512, {32, true}, {8, 8, false}, {Raster::columns_first, false}},
     Choice{{8, 4, 1}, 512, {32, true}, {4, 4, true}, {Raster::rows_first, true}},
-    Choice{{32, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
     Choice{{8, 4, 1}, 128, {64, false}, {16, 16, false}, {Raster::rows_first, false}},
     Choice{{16, 2, 1}, 128, {64, true}, {8, 16, false}, {Raster::columns_first, false}},
     Choice{{32, 1, 1}, 256, {64, true}, {16, 16, false}, {Raster::rows_first, false}},
-    Choice{{8, 1, 2}, 512, {32, true}, {4, 4, true}, {Raster::rows_first, false}},
-    Choice{{32, 1, 1}, 128, {64, true}, {4, 4, true}, {Raster::columns_first, false}},
     Choice{{32, 1, 2}, 512, {32, true}, {4, 4, true}, {Raster::columns_first, true}},
     Choice{{8, 4, 1}, 64, {32, true}, {16, 16, false}, {Raster::columns_first, false}},
     Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
+};
+
+/// With slots, from 65 problems with 75 % zeros and more; of those above the first ones still count.
+constexpr std::array word_slot_choices = {
+    SlotChoice{{16, 2, 1}, 128, {false, false}, {8, 8, false}, {Raster::columns_first, false}},
+    SlotChoice{{16, 1, 2}, 128, {true, true}, {8, 8, false}, {Raster::rows_first, false}},
+    SlotChoice{{32, 1, 2}, 128, {false, false}, {8, 8, false}, {Raster::rows_first, false}},
+    SlotChoice{{16, 2, 1}, 128, {false, true}, {8, 16, false}, {Raster::columns_first, false}},
+    SlotChoice{{32, 1, 1}, 128, {false, true}, {4, 4, true}, {Raster::columns_first, false}},
+    SlotChoice{{32, 1, 1}, 128, {false, true}, {16, 16, false}, {Raster::columns_first, false}},
+    SlotChoice{{16, 2, 1}, 512, {false, false}, {8, 8, true}, {Raster::rows_first, true}},
+    SlotChoice{{32, 1, 1}, 256, {false, false}, {16, 16, false}, {Raster::rows_first, false}},
+    SlotChoice{{16, 2, 1}, 128, {true, true}, {8, 16, false}, {Raster::columns_first, false}},
+    SlotChoice{{16, 1, 2}, 128, {false, true}, {8, 8, false}, {Raster::rows_first, false}},
+    SlotChoice{{32, 1, 1}, 128, {false, true}, {8, 8, false}, {Raster::columns_first, false}},
+    SlotChoice{{32, 1, 2}, 512, {false, false}, {8, 8, false}, {Raster::columns_first, false}},
+    SlotChoice{{16, 2, 1}, 128, {true, true}, {8, 8, false}, {Raster::columns_first, false}},
+    SlotChoice{{32, 1, 2}, 128, {false, true}, {8, 8, false}, {Raster::rows_first, false}},
+    SlotChoice{{8, 4, 1}, 64, {false, false}, {16, 16, false}, {Raster::columns_first, false}},
+    SlotChoice{{16, 2, 1}, 512, {false, true}, {16, 16, false}, {Raster::rows_first, false}},
 };
 
 /// The same for elements of 16 bits, from 18 problems.
@@ -170,6 +230,15 @@ constexpr std::array half_word_choices = {
     Choice{{32, 1, 2}, 256, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
 };
 
+constexpr std::array half_word_slot_choices = {
+    SlotChoice{{32, 1, 2}, 128, {false, false}, {4, 4, true}, {Raster::rows_first, false}},
+    SlotChoice{{8, 4, 1}, 128, {false, true}, {8, 8, true}, {Raster::columns_first, false}},
+    SlotChoice{{32, 1, 1}, 128, {false, true}, {8, 8, true}, {Raster::columns_first, false}},
+    SlotChoice{{16, 2, 2}, 128, {false, true}, {8, 8, true}, {Raster::columns_first, false}},
+    SlotChoice{{8, 4, 1}, 64, {false, false}, {8, 8, true}, {Raster::columns_first, false}},
+    SlotChoice{{16, 2, 1}, 128, {true, true}, {8, 8, true}, {Raster::rows_first, false}},
+};
+
 /// The most columns of a tile: the paper's 64 of f32, and as many bytes of narrower elements.
 int paper_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.element); }
 
@@ -186,16 +255,23 @@ RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   return config;
 }
 
-/// The paper's heuristic and the table's choices of one preparation.
+/// The paper's heuristic and the tables' choices of one preparation.
 std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
+  const bool wide = is_wide(query.problem.element);
   const RowTileConfig base = common(query, preparation);
-  std::vector<RowTileConfig> list = {paper_of(query, preparation)};
-  const auto table = is_wide(query.problem.element) ? std::span<const Choice>(word_choices) : std::span<const Choice>(half_word_choices);
-  for (const Choice& choice : table) {
-    Shape shape = choice.shape;
+  const auto make = [&](Shape shape, int threads_per_block, const Steps& step, const Batches& batch, const Order& order) {
     if (query.problem.math == Math::strict) shape.row_split = 1;
-    add_new(list, with_order(with_steps(with_shape(base, shape, choice.threads_per_block), choice.step, choice.batch), choice.order));
+    return with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
+  };
+  std::vector<RowTileConfig> list = {paper_of(query, preparation)};
+  std::span table = wide ? std::span<const Choice>(word_choices) : std::span<const Choice>(half_word_choices);
+  if (!gathers_values(traits(query), base)) {
+    constexpr std::size_t beside_slots = 6;
+    table = table.first(beside_slots);
+    for (const SlotChoice& c : wide ? std::span<const SlotChoice>(word_slot_choices) : std::span<const SlotChoice>(half_word_slot_choices))
+      add_new(list, with_slots(query, make(c.shape, c.threads_per_block, {64, true}, c.batch, c.order), c.slots));
   }
+  for (const Choice& c : table) add_new(list, make(c.shape, c.threads_per_block, c.step, c.batch, c.order));
   return list;
 }
 
@@ -222,17 +298,22 @@ std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Prepara
   std::vector<RowTileConfig> first = {likeliest(query, choices_of(query, preparation))};
   add_new(first, paper_of(query, preparation));
   std::vector<RowTileConfig> list = first;
+  const bool slots = !gathers_values(traits(query), base);
   const bool wide = is_wide(query.problem.element);
   const auto steps = wide ? std::span<const Steps>(word_steps) : std::span<const Steps>(half_word_steps);
   const auto batches = wide ? std::span<const Batches>(word_batches) : std::span<const Batches>(half_word_batches);
   for (const Shape& shape : shapes_for(query, base.dense_vector))
     for (const int threads_per_block : block_threads)
-      for (const Steps& step : steps)
-        for (const Batches& batch : batches)
-          for (const Order& order : orders) {
-            const RowTileConfig config = with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
+      for (const Batches& batch : batches)
+        for (const Order& order : orders) {
+          const auto with = [&](const Steps& step) { return with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order); };
+          std::vector<RowTileConfig> configs;
+          if (slots && takes_slots(shape, order))
+            for (const Slots& cut : all_slots) add_new(configs, with_slots(query, with(steps.front()), cut));
+          for (const Steps& step : steps) configs.push_back(with(step));
+          for (const RowTileConfig& config : configs)
             if (std::find(first.begin(), first.end(), config) == first.end()) list.push_back(config);
-          }
+        }
   return list;
 }
 

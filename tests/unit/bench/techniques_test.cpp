@@ -21,6 +21,8 @@ RowTileConfig everything_on() {
           .dense_vector = 4,
           .reverse_offset_alignment = true,
           .row_swizzle = true,
+          .slot_entries = 32,
+          .row_pieces = 4,
           .deal_rows = true,
           .prescale_indices = true,
           .residue_unroll = 4,

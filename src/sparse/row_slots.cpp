@@ -1,0 +1,32 @@
+#include "sparse/row_slots.hpp"
+
+#include <algorithm>
+
+#include "sparse/row_order.hpp"
+
+namespace vostok::sparse {
+
+std::int64_t row_slot_count(std::span<const std::int64_t> row_offsets, const SlotShape& shape) {
+  std::int64_t count = 0;
+  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) count += slot_pieces(row_offsets[row + 1] - row_offsets[row], shape);
+  return count;
+}
+
+HostRowSlots row_slots(const Csr& csr, const SlotShape& shape) {
+  HostRowSlots slots;
+  for (const std::int32_t row : row_order(csr.row_offsets)) {
+    const std::int64_t begin = csr.row_offsets[static_cast<std::size_t>(row)];
+    const std::int64_t length = csr.row_offsets[static_cast<std::size_t>(row) + 1] - begin;
+    const int pieces = slot_pieces(length, shape);
+    for (int piece = 0; piece < pieces; ++piece) {
+      const std::int64_t first = std::min<std::int64_t>(piece_length(length, pieces) * piece, length);
+      const auto left = static_cast<std::int32_t>(std::min<std::int64_t>(piece_length(length, pieces), length - first));
+      slots.records.push_back(make_record(row, left, static_cast<std::uint64_t>(begin + first), static_cast<unsigned>(pieces)));
+      for (std::int32_t entry = 0; entry < shape.entries; ++entry)
+        slots.columns.push_back(entry < left ? csr.column_indices[static_cast<std::size_t>(begin + first + entry)] : 0);
+    }
+  }
+  return slots;
+}
+
+}  // namespace vostok::sparse
