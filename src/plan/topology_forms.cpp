@@ -88,15 +88,25 @@ void TopologyForms::derive_slots(const ops::Queue& queue, const SlotShape& shape
   if (slot_tables.contains({shape.entries, shape.most_pieces, index})) return;
   if (const auto reason = ops::row_slots_declined(statistics, shape, index))
     fail(ErrorCode::unsupported, "cannot make row slots of a topology: {}", *reason);
-  const std::int64_t count = host_offsets.empty() ? ops::slot_room(statistics, shape) : sparse::row_slot_count(host_offsets, shape);
-  SlotTable table{.records = ops::QueuedMemory(queue, count * std::int64_t{sizeof(RowRecord)}),
-                  .columns = ops::QueuedMemory(queue, count * shape.entries * size_of(ops::integer_type(index))),
-                  .count = count};
-  if (count > 0) {
-    ops::CsrArrays csr = arrays();
-    csr.column_indices = columns(index);
-    csr.index = index;
-    ops::fill_row_slots(queue, csr, row_order.as<const std::int32_t>(), shape, count, table.records.as<RowRecord>(), table.columns.data());
+  SlotTable table{.records = {}, .columns = {}, .count = ops::slot_room(statistics, shape)};
+  ops::QueuedMemory first_slots;
+  if (shape.most_pieces > 1 && statistics.rows > 0) {
+    if (!host_offsets.empty()) {
+      const std::vector<std::int32_t> firsts = sparse::first_slots(host_offsets, shape);
+      first_slots = upload(queue, firsts);
+      table.count = firsts.back();
+    } else {
+      first_slots = ops::QueuedMemory(queue, (statistics.rows + 1) * std::int64_t{sizeof(std::int32_t)});
+      ops::find_first_slots(queue, arrays(), row_order.as<const std::int32_t>(), shape, first_slots.as<std::int32_t>());
+    }
+  }
+  if (table.count > 0) {
+    table.records = ops::QueuedMemory(queue, table.count * std::int64_t{sizeof(RowRecord)});
+    table.columns = ops::QueuedMemory(queue, table.count * shape.entries * size_of(ops::integer_type(index)));
+    ops::RowSlotSource source{.csr = arrays(), .row_order = row_order.as<const std::int32_t>(), .first_slots = first_slots.as<const std::int32_t>()};
+    source.csr.column_indices = columns(index);
+    source.csr.index = index;
+    ops::fill_row_slots(queue, source, shape, table.count, table.records.as<RowRecord>(), table.columns.data());
     queued = true;
   }
   slot_tables.emplace(std::tuple{shape.entries, shape.most_pieces, index}, std::move(table));

@@ -6,10 +6,13 @@
 
 namespace vostok::sparse {
 
-std::int64_t row_slot_count(std::span<const std::int64_t> row_offsets, const SlotShape& shape) {
-  std::int64_t count = 0;
-  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) count += slot_pieces(row_offsets[row + 1] - row_offsets[row], shape);
-  return count;
+std::vector<std::int32_t> first_slots(std::span<const std::int64_t> row_offsets, const SlotShape& shape) {
+  std::vector<std::int32_t> firsts = {0};
+  for (const std::int32_t row : row_order(row_offsets)) {
+    const auto at = static_cast<std::size_t>(row);
+    firsts.push_back(firsts.back() + slot_pieces(row_offsets[at + 1] - row_offsets[at], shape));
+  }
+  return firsts;
 }
 
 HostRowSlots row_slots(const Csr& csr, const SlotShape& shape) {

@@ -16,8 +16,8 @@ struct HostRowSlots {
   std::vector<std::int32_t> columns;  ///< [records, entries]
 };
 
-/// The slots that rows with these offsets take.
-std::int64_t row_slot_count(std::span<const std::int64_t> row_offsets, const SlotShape& shape);
+/// Where the slots of each row begin, and the end behind them: rows + 1 numbers, in the row order.
+std::vector<std::int32_t> first_slots(std::span<const std::int64_t> row_offsets, const SlotShape& shape);
 
 /// `csr` is valid, no row has 2^31 entries.
 HostRowSlots row_slots(const Csr& csr, const SlotShape& shape);

@@ -168,10 +168,14 @@ Requests collect() {
     ops::find_panel_starts(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}, 64,
                            reinterpret_cast<std::int32_t*>(memory));
   for (const IndexType index : {IndexType::u16, IndexType::i32})
-    for (const bool wide : {false, true})
-      ops::fill_row_slots(queue, {.row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100},
-                          reinterpret_cast<std::int32_t*>(memory), {.entries = 32, .most_pieces = 4}, 100, reinterpret_cast<RowRecord*>(memory),
+    for (const bool wide : {false, true}) {
+      const ops::CsrArrays csr{.row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100};
+      auto* const numbers = reinterpret_cast<std::int32_t*>(memory);
+      constexpr SlotShape shape{.entries = 32, .most_pieces = 4};
+      ops::find_first_slots(queue, csr, numbers, shape, numbers);
+      ops::fill_row_slots(queue, {.csr = csr, .row_order = numbers, .first_slots = numbers}, shape, 100, reinterpret_cast<RowRecord*>(memory),
                           memory);
+    }
   queue_masks(queue);
   queue_packed_forms(queue);
   queue_run_forms(queue);

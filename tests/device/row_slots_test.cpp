@@ -100,13 +100,13 @@ TEST_CASE("the pieces of a row are equal shares in neighbouring slots, aligned t
     }
   }
   for (std::size_t row = 0; row < covered.size(); ++row) REQUIRE(covered[row] == matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
-  CHECK(sparse::row_slot_count(matrix.row_offsets, shape) == std::ssize(slots.records));
+  CHECK(sparse::first_slots(matrix.row_offsets, shape).back() == std::ssize(slots.records));
 }
 
 TEST_CASE("row slots have room for any structure with the same statistics, and are declined where most would be empty") {
   const sparse::Csr matrix = test::uneven_mask(500, 700, seed);
   const TopologyStatistics statistics = sparse::statistics(matrix.rows, matrix.cols, matrix.row_offsets, matrix.column_indices);
-  for (const SlotShape& shape : shapes) CHECK(sparse::row_slot_count(matrix.row_offsets, shape) <= ops::slot_room(statistics, shape));
+  for (const SlotShape& shape : shapes) CHECK(sparse::first_slots(matrix.row_offsets, shape).back() <= ops::slot_room(statistics, shape));
   CHECK(!ops::row_slots_declined({.rows = 2048, .cols = 512, .nonzeros = 1 << 16}, {64, 4}, IndexType::u16));
   CHECK(ops::row_slots_declined({.rows = 1 << 22, .cols = 512, .nonzeros = 1 << 10}, {64, 1}, IndexType::u16));
   CHECK(ops::row_slots_declined({.rows = 8, .cols = 512, .nonzeros = std::int64_t{1} << 33, .longest_row = std::int64_t{1} << 32}, {64, 1},

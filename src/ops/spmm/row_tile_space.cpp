@@ -275,11 +275,12 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
   return list;
 }
 
-/// Whether the kernel may run out of registers, whatever else the problem asks for: of 16-bit elements, sums that are kept in two levels, and
-/// more than 32 registers of loads on their way. A default must not spill, on any architecture.
+/// Whether the kernel may run out of registers, whatever else the problem asks for: of 16-bit elements, sums that are kept in two levels, more
+/// than 32 registers of loads on their way, and slots beside several chunks of columns. A default must not spill, on any architecture.
 bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
   constexpr int most_registers = 32;
   if (is_wide(query.problem.element)) return false;
+  if (config.slot_entries > 0 && config.tile_columns > config.threads_per_row * config.dense_vector) return true;
   const int loads = std::max(config.loads_in_flight, config.residue_unroll) * (config.overlap_batches ? 2 : 1);
   return traits(query).blocked_sum || loads * config.dense_vector / 2 > most_registers;
 }

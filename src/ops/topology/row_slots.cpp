@@ -28,28 +28,41 @@ std::int64_t slot_room(const TopologyStatistics& statistics, const SlotShape& sh
   return std::min(statistics.rows + cut, checked_multiply(statistics.rows, shape.most_pieces, "pieces of rows"));
 }
 
-void fill_row_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape, std::int64_t count,
-                    RowRecord* records, void* columns) {
-  const bool cut = shape.most_pieces > 1;
-  const QueuedMemory counts(queue, cut ? csr.rows * std::int64_t{sizeof(std::uint32_t)} : 0);
-  const QueuedMemory first_slots(queue, cut ? (csr.rows + 1) * std::int64_t{sizeof(std::int32_t)} : 0);
-  const RowSlotArgs args{.row_offsets = csr.row_offsets,
-                         .column_indices = csr.column_indices,
-                         .row_order = row_order,
-                         .piece_counts = counts.as<std::uint32_t>(),
-                         .first_slots = first_slots.as<const std::int32_t>(),
-                         .records = records,
-                         .columns = columns,
-                         .rows = csr.rows,
-                         .count = count,
-                         .shape = shape};
-  const RowSlotTraits traits{.index = csr.index, .wide_offsets = csr.wide_offsets};
-  const auto step = [&](const char* kernel) { return Step<RowSlotTraits>{"topology/row_slots.h", kernel, "RowSlotTraits", traits}; };
-  if (cut) {
-    queue.launch(step("count_row_pieces"), queue.blocks_for(csr.rows), args);
-    exclusive_scan(queue, counts.as<const std::uint32_t>(), csr.rows, first_slots.data(), false);
-  }
-  queue.launch(step("fill_row_slots"), queue.blocks_for(count * shape.entries), args);
+namespace {
+
+Step<RowSlotTraits> step(const char* kernel, const CsrArrays& csr) {
+  return {"topology/row_slots.h", kernel, "RowSlotTraits", {.index = csr.index, .wide_offsets = csr.wide_offsets}};
+}
+
+RowSlotArgs arguments(const RowSlotSource& source, const SlotShape& shape) {
+  return {.row_offsets = source.csr.row_offsets,
+          .column_indices = source.csr.column_indices,
+          .row_order = source.row_order,
+          .piece_counts = nullptr,
+          .first_slots = source.first_slots,
+          .records = nullptr,
+          .columns = nullptr,
+          .rows = source.csr.rows,
+          .count = 0,
+          .shape = shape};
+}
+
+}  // namespace
+
+void find_first_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape, std::int32_t* first_slots) {
+  const QueuedMemory counts(queue, csr.rows * std::int64_t{sizeof(std::uint32_t)});
+  RowSlotArgs args = arguments({.csr = csr, .row_order = row_order}, shape);
+  args.piece_counts = counts.as<std::uint32_t>();
+  queue.launch(step("count_row_pieces", csr), queue.blocks_for(csr.rows), args);
+  exclusive_scan(queue, counts.as<const std::uint32_t>(), csr.rows, first_slots, false);
+}
+
+void fill_row_slots(const Queue& queue, const RowSlotSource& source, const SlotShape& shape, std::int64_t count, RowRecord* records, void* columns) {
+  RowSlotArgs args = arguments(source, shape);
+  args.records = records;
+  args.columns = columns;
+  args.count = count;
+  queue.launch(step("fill_row_slots", source.csr), queue.blocks_for(count * shape.entries), args);
 }
 
 }  // namespace vostok::ops

@@ -19,9 +19,17 @@ std::optional<std::string> row_slots_declined(const TopologyStatistics& statisti
 /// Room for the slots of any structure with these statistics.
 std::int64_t slot_room(const TopologyStatistics& statistics, const SlotShape& shape);
 
-/// `row_order`: as order_rows makes it. Writes `count` records, and as many times `shape.entries` columns; behind the last piece are empty
-/// slots.
-void fill_row_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape, std::int64_t count,
-                    RowRecord* records, void* columns);
+/// Where the slots of each row begin, and the end behind them: rows + 1 numbers, in the row order that order_rows makes. sparse::first_slots.
+void find_first_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape, std::int32_t* first_slots);
+
+/// What slots are made of.
+struct RowSlotSource {
+  CsrArrays csr;
+  const std::int32_t* row_order = nullptr;
+  const std::int32_t* first_slots = nullptr;  ///< null where no row is cut
+};
+
+/// Writes `count` records, and as many times `shape.entries` columns; behind the last piece are empty slots.
+void fill_row_slots(const Queue& queue, const RowSlotSource& source, const SlotShape& shape, std::int64_t count, RowRecord* records, void* columns);
 
 }  // namespace vostok::ops

@@ -51,7 +51,7 @@ struct Processes {
     };
     standard = plan({.effort = Effort::heuristic}).config();
     tuned = standard;
-    tuned["row_swizzle"] = standard.at("row_swizzle") == "true" ? "false" : "true";
+    tuned["prefetch_sparse"] = standard.at("prefetch_sparse") == "true" ? "false" : "true";
   }
 
   /// As the next process plans it.

@@ -16,7 +16,7 @@ struct Checking {
     topology = Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
     const SpmmPlan standard(make_plan(*planner, Spmm{.n = 64}, topology, {.effort = Effort::heuristic}));
     default_config = stored_config = standard.config();
-    stored_config["row_swizzle"] = default_config.at("row_swizzle") == "true" ? "false" : "true";
+    stored_config["prefetch_sparse"] = default_config.at("prefetch_sparse") == "true" ? "false" : "true";
     fixture.tuning->matches = {{.winner = {.family = standard.family(), .config = stored_config, .median_us = 2},
                                 .device = {.name = "another GPU"},
                                 .provenance = provenance,
