@@ -48,9 +48,13 @@ std::shared_ptr<const ops::Query> query_of(const plan::ProblemKey& key, const de
   const std::int64_t n = key.features.n;
   const Dtype element = element_of(key.exact);
   const bool persists = field(key.exact, "value_lifetime") == "persistent";
-  if (key.operation == "spmm")
-    return ops::make_query(Spmm{.n = n, .element = element, .value_lifetime = persists ? ValueLifetime::persistent : ValueLifetime::per_call},
-                           statistics, {n, n}, device);
+  if (key.operation == "spmm") {
+    const Spmm problem{.n = n,
+                       .element = element,
+                       .math = field(key.exact, "math") == "strict" ? Math::strict : Math::accurate,
+                       .value_lifetime = persists ? ValueLifetime::persistent : ValueLifetime::per_call};
+    return ops::make_query(problem, statistics, {n, n}, device);
+  }
   if (key.operation == "sddmm") return ops::make_query(Sddmm{.n = n, .element = element}, statistics, {n, n}, device);
   return ops::make_query(Softmax{.element = element}, statistics, {n, n}, device);
 }
