@@ -21,6 +21,7 @@ std::vector<Config> ranked(const std::vector<Config>& configs, const Forbidden& 
     if (!forbidden(config)) priced.emplace_back(predict_us(config), config);
   std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Config> list;
+  list.reserve(priced.size());
   for (const auto& [us, config] : priced) list.push_back(config);
   return list;
 }
