@@ -1,17 +1,20 @@
 #include "sparse/row_slots.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "sparse/row_order.hpp"
 
 namespace vostok::sparse {
 
 std::vector<std::int32_t> first_slots(std::span<const std::int64_t> row_offsets, const SlotShape& shape) {
+  // In the row order those with most pieces come first: how many rows have each number of pieces is all there is to know.
+  std::map<int, std::size_t, std::greater<>> rows_of;
+  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) ++rows_of[slot_pieces(row_offsets[row + 1] - row_offsets[row], shape)];
   std::vector<std::int32_t> firsts = {0};
-  for (const std::int32_t row : row_order(row_offsets)) {
-    const auto at = static_cast<std::size_t>(row);
-    firsts.push_back(firsts.back() + slot_pieces(row_offsets[at + 1] - row_offsets[at], shape));
-  }
+  for (const auto& [pieces, rows] : rows_of)
+    for (std::size_t row = 0; row < rows; ++row) firsts.push_back(firsts.back() + pieces);
   return firsts;
 }
 

@@ -35,13 +35,6 @@ std::vector<sparse::Csr> matrices() {
   return test::affordable(std::move(list), 2);
 }
 
-template <class T>
-std::vector<T> read(device::Device& device, const T* memory, std::size_t count) {
-  std::vector<T> values(count);
-  if (count > 0) device.copy_to_host(values.data(), memory, static_cast<std::int64_t>(count * sizeof(T)));
-  return values;
-}
-
 /// Both directions of every matrix and both widths of gaps, on every device: check(device, the topology's pointers, the host's form, matrix).
 template <class Check>
 void for_each_form(const Check& check) {
@@ -73,12 +66,12 @@ TEST_CASE("the structure of packed runs made on a device is the host's, bit for 
     CHECK(runs.gap_bits == form.gap_bits);
     CHECK(std::int64_t{runs.runs} == form.runs());
     CHECK(std::int64_t{runs.groups} == form.groups());
-    CHECK(read(device, runs.row_runs, form.row_runs.size()) == form.row_runs);
-    CHECK(read(device, reinterpret_cast<const std::uint16_t*>(runs.starts), form.starts.size()) == form.starts);
-    CHECK(read(device, reinterpret_cast<const std::uint8_t*>(runs.counts), form.counts.size()) == form.counts);
-    CHECK(read(device, runs.codes, form.codes.size()) == form.codes);
-    CHECK(read(device, runs.firsts, form.firsts.size()) == form.firsts);
-    CHECK(read(device, runs.positions, form.positions.size()) == form.positions);
+    CHECK(test::read(device, runs.row_runs, form.row_runs.size()) == form.row_runs);
+    CHECK(test::read(device, reinterpret_cast<const std::uint16_t*>(runs.starts), form.starts.size()) == form.starts);
+    CHECK(test::read(device, reinterpret_cast<const std::uint8_t*>(runs.counts), form.counts.size()) == form.counts);
+    CHECK(test::read(device, runs.codes, form.codes.size()) == form.codes);
+    CHECK(test::read(device, runs.firsts, form.firsts.size()) == form.firsts);
+    CHECK(test::read(device, runs.positions, form.positions.size()) == form.positions);
   });
 }
 

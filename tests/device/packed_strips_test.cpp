@@ -22,10 +22,8 @@ constexpr std::uint64_t seed = 41;
 /// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips, empty and full
 /// rows, columns in no order, indices in 32 bits.
 std::vector<sparse::Csr> matrices() {
-  sparse::Csr wide = sparse::uniform(20, 300, 0.5, seed + 5);
-  wide.cols = 70'000;  // indices past 16 bits
-  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
-  std::vector<sparse::Csr> list = {wide};  // first: what is affordable are the last, and this one has 17,504 strips
+  std::vector<sparse::Csr> list = {
+      test::mask_of_wide_columns(20, seed + 5)};  // first: what is affordable are the last, and this one has 17,504 strips
   list.push_back(sparse::uniform(300, 333, 0.8, seed));
   list.push_back({.rows = 2, .cols = 70, .row_offsets = {0, 3, 5}, .column_indices = {69, 0, 1, 64, 63}});
   list.push_back({.rows = 0, .cols = 9});
@@ -39,13 +37,6 @@ std::vector<sparse::Csr> matrices() {
   for (int i = 0; i < 4; ++i)
     list.push_back(sparse::uniform(1 + random.below(400), 1 + random.below(400), 0.05 * static_cast<double>(random.below(20)), random.bits()));
   return test::affordable(std::move(list), 2);
-}
-
-template <class T>
-std::vector<T> read(device::Device& device, const T* memory, std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  if (count > 0) device.copy_to_host(values.data(), memory, count * std::int64_t{sizeof(T)});
-  return values;
 }
 
 /// A matrix as kernels walk it, and where its values lie in A.
@@ -83,14 +74,14 @@ TEST_CASE("the structure of packed strips made on a device is the host's, bit fo
     CHECK(std::int64_t{structure.row_strips} == form.row_strips);
     CHECK(std::int64_t{structure.k_blocks} == form.k_blocks);
     CHECK(structure.pairs == form.pair_offsets.back());
-    CHECK(read(device, structure.headers, form.strips() * packed_lanes) == form.headers);
-    CHECK(read(device, structure.pair_offsets, form.strips() + 1) == form.pair_offsets);
+    CHECK(test::read(device, structure.headers, form.strips() * packed_lanes) == form.headers);
+    CHECK(test::read(device, structure.pair_offsets, form.strips() + 1) == form.pair_offsets);
     for (const int words : {1, 2}) {
       const std::vector<std::uint32_t> offsets = form.unit_offsets(words);
       CHECK(structure.units[words - 1] == offsets.back());
-      CHECK(read(device, structure.unit_offsets[words - 1], form.strips() + 1) == offsets);
+      CHECK(test::read(device, structure.unit_offsets[words - 1], form.strips() + 1) == offsets);
     }
-    CHECK(read(device, structure.sources, std::int64_t{structure.pairs} * 2) == form.sources);
+    CHECK(test::read(device, structure.sources, std::int64_t{structure.pairs} * 2) == form.sources);
   });
 }
 

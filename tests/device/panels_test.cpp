@@ -26,17 +26,8 @@ std::vector<sparse::Csr> matrices() {
   list.push_back({.rows = 3, .cols = 5, .row_offsets = {0, 0, 0, 0}});
   list.push_back({.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}});
   list.push_back({.rows = 2, .cols = 300, .row_offsets = {0, 4, 7}, .column_indices = {0, 63, 63, 299, 64, 64, 64}});
-  sparse::Csr wide = sparse::uniform(40, 300, 0.5, seed + 3);
-  wide.cols = 70'000;  // indices past 16 bits
-  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
-  list.push_back(wide);
+  list.push_back(test::mask_of_wide_columns(40, seed + 3));
   return test::affordable(std::move(list), 2);
-}
-
-std::vector<std::int32_t> read(device::Device& device, const std::int32_t* memory, std::size_t count) {
-  std::vector<std::int32_t> values(count);
-  if (count > 0) device.copy_to_host(values.data(), memory, static_cast<std::int64_t>(count * sizeof(std::int32_t)));
-  return values;
 }
 
 }  // namespace
@@ -49,7 +40,7 @@ TEST_CASE("starts of panels made on a device are the host's") {
         INFO(on.on.name << ": " << matrix.rows << " x " << matrix.cols << ", " << matrix.nonzeros() << " nonzeros, panels of " << panel_rows);
         const auto topology = on.topology(matrix.view());
         const std::vector<std::int32_t> expected = sparse::panel_starts(matrix, panel_rows);
-        CHECK(read(on.device(), topology->pointers({.panel_rows = panel_rows}).panel_starts, expected.size()) == expected);
+        CHECK(test::read(on.device(), topology->pointers({.panel_rows = panel_rows}).panel_starts, expected.size()) == expected);
       }
 }
 

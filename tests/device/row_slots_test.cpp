@@ -25,23 +25,13 @@ std::vector<sparse::Csr> matrices() {
   list.push_back({.rows = 3, .cols = 5, .row_offsets = {0, 0, 0, 0}});
   list.push_back({.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}});
   list.push_back({.rows = 2, .cols = 9, .row_offsets = {0, 1, 6}, .column_indices = {8, 7, 1, 1, 0, 5}});
-  sparse::Csr wide = sparse::uniform(40, 300, 0.5, seed + 3);
-  wide.cols = 70'000;  // indices past 16 bits
-  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
-  list.push_back(wide);
+  list.push_back(test::mask_of_wide_columns(40, seed + 3));
   return test::affordable(std::move(list), 2);
 }
 
-template <class T>
-std::vector<T> read(device::Device& device, const void* memory, std::size_t count) {
-  std::vector<T> values(count);
-  if (count > 0) device.copy_to_host(values.data(), memory, static_cast<std::int64_t>(count * sizeof(T)));
-  return values;
-}
-
 std::vector<std::int32_t> read_columns(device::Device& device, const void* memory, std::size_t count, IndexType index) {
-  if (index == IndexType::i32) return read<std::int32_t>(device, memory, count);
-  const std::vector<std::uint16_t> narrow = read<std::uint16_t>(device, memory, count);
+  if (index == IndexType::i32) return test::read<std::int32_t>(device, memory, count);
+  const std::vector<std::uint16_t> narrow = test::read<std::uint16_t>(device, memory, count);
   return {narrow.begin(), narrow.end()};
 }
 
@@ -50,7 +40,7 @@ bool same(const RowRecord& a, const RowRecord& b) { return a.row == b.row && a.l
 /// What a device made starts with the host's slots; behind them are empty ones.
 void check_slots(const test::StepDevice& on, const RowSlots& made, const sparse::HostRowSlots& expected, const SlotShape& shape, IndexType index) {
   REQUIRE(made.count >= expected.records.size());
-  const std::vector<RowRecord> records = read<RowRecord>(on.device(), made.records, made.count);
+  const std::vector<RowRecord> records = test::read<RowRecord>(on.device(), made.records, made.count);
   std::vector<std::int32_t> columns = read_columns(on.device(), made.columns, std::size_t{made.count} * static_cast<unsigned>(shape.entries), index);
   CHECK(std::equal(expected.records.begin(), expected.records.end(), records.begin(), same));
   CHECK(std::all_of(records.begin() + std::ssize(expected.records), records.end(), [](const RowRecord& r) { return r.row == -1 && r.length == 0; }));

@@ -36,18 +36,8 @@ std::vector<sparse::Csr> masks() {
     diagonal.row_offsets.push_back(i + 1);
   }
   list.push_back(diagonal);
-  sparse::Csr wide = sparse::uniform(40, 300, 0.5, seed + 3);
-  wide.cols = 70'000;  // indices past 16 bits
-  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
-  list.push_back(wide);
+  list.push_back(test::mask_of_wide_columns(40, seed + 3));
   return test::affordable(std::move(list), 2);
-}
-
-template <class T>
-std::vector<T> read(device::Device& device, const T* memory, std::size_t count) {
-  std::vector<T> values(count);
-  if (count > 0) device.copy_to_host(values.data(), memory, static_cast<std::int64_t>(count * sizeof(T)));
-  return values;
 }
 
 bool same(const SampleTile& a, const SampleTile& b) {
@@ -67,12 +57,12 @@ TEST_CASE("lists of tiles made on a device are the host's, and behind them are t
         const TileLists lists = topology->pointers({.tiles = shape}).tile_lists;
         const sparse::TileListForm expected = sparse::tile_lists(mask, shape);
         REQUIRE(lists.tile_count >= expected.tiles.size());
-        const std::vector<SampleTile> tiles = read(on.device(), lists.tiles, lists.tile_count);
+        const std::vector<SampleTile> tiles = test::read(on.device(), lists.tiles, lists.tile_count);
         CHECK(std::equal(expected.tiles.begin(), expected.tiles.end(), tiles.begin(), same));
         CHECK(std::all_of(tiles.begin() + static_cast<std::ptrdiff_t>(expected.tiles.size()), tiles.end(),
                           [](const SampleTile& tile) { return tile.entries == 0; }));
-        CHECK(read(on.device(), lists.row_shifts, expected.row_shifts.size()) == expected.row_shifts);
-        CHECK(read(on.device(), lists.places, expected.places.size()) == expected.places);
+        CHECK(test::read(on.device(), lists.row_shifts, expected.row_shifts.size()) == expected.row_shifts);
+        CHECK(test::read(on.device(), lists.places, expected.places.size()) == expected.places);
       }
 }
 

@@ -43,6 +43,19 @@ inline const std::vector<StepDevice>& step_devices() {
   return devices;
 }
 
+/// A copy of `count` elements of device memory.
+template <class T>
+std::vector<T> read(device::Device& device, const void* memory, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  if (count > 0) device.copy_to_host(values.data(), memory, count * std::int64_t{sizeof(T)});
+  return values;
+}
+/// Of the pointer's type.
+template <class T>
+std::vector<T> read(device::Device& device, const T* memory, std::int64_t count) {
+  return read<T>(device, static_cast<const void*>(memory), count);
+}
+
 /// An array in device memory of exactly as many bytes as it needs.
 template <class T>
 class DeviceVector {

@@ -29,34 +29,27 @@ void check_equal(const TopologyStatistics& found, const TopologyStatistics& expe
   CHECK(found.duplicates == expected.duplicates);
 }
 
-template <class T>
-std::vector<T> read(device::Device& device, const void* memory, std::int64_t count) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  if (count > 0) device.copy_to_host(values.data(), memory, count * std::int64_t{sizeof(T)});
-  return values;
-}
-
 /// Every form of a structure or its transpose, against the host's.
 void check_forms(const test::StepDevice& on, TopologyState& topology, const sparse::Csr& expected, bool transposed) {
   device::Device& device = on.device();
   const ops::TopologyPointers narrow =
       topology.pointers({.index = IndexType::u16, .transposed = transposed, .row_order = true, .strip_entries = 4, .chunk_items = 8});
   const ops::TopologyPointers wide = topology.pointers({.index = IndexType::i32, .transposed = transposed});
-  const std::vector<std::int32_t> offsets = read<std::int32_t>(device, narrow.row_offsets, expected.rows + 1);
+  const std::vector<std::int32_t> offsets = test::read<std::int32_t>(device, narrow.row_offsets, expected.rows + 1);
   CHECK(std::vector<std::int64_t>(offsets.begin(), offsets.end()) == expected.row_offsets);
-  CHECK(read<std::int32_t>(device, wide.column_indices, expected.nonzeros()) == expected.column_indices);
-  const auto columns = read<std::uint16_t>(device, narrow.column_indices, expected.nonzeros());
+  CHECK(test::read<std::int32_t>(device, wide.column_indices, expected.nonzeros()) == expected.column_indices);
+  const auto columns = test::read<std::uint16_t>(device, narrow.column_indices, expected.nonzeros());
   CHECK(std::vector<std::int32_t>(columns.begin(), columns.end()) == expected.column_indices);
-  CHECK(read<std::int32_t>(device, narrow.row_order, expected.rows) == sparse::row_order(expected.row_offsets));
+  CHECK(test::read<std::int32_t>(device, narrow.row_order, expected.rows) == sparse::row_order(expected.row_offsets));
   CHECK(wide.row_order == nullptr);
   CHECK(wide.strips == nullptr);
   const std::vector<Strip> strips = sparse::strips(expected.row_offsets, 4);
   REQUIRE(narrow.strip_count >= static_cast<std::int64_t>(strips.size()));
-  const auto found = read<Strip>(device, narrow.strips, static_cast<std::int64_t>(strips.size()));
+  const auto found = test::read<Strip>(device, narrow.strips, static_cast<std::int64_t>(strips.size()));
   CHECK((strips.empty() || std::memcmp(found.data(), strips.data(), strips.size() * sizeof(Strip)) == 0));
   const std::vector<ChunkStart> chunks = sparse::chunk_starts(expected.row_offsets, 8);
   REQUIRE(narrow.chunk_count + 1 == static_cast<std::int64_t>(chunks.size()));
-  const auto found_chunks = read<ChunkStart>(device, narrow.chunks, narrow.chunk_count + 1);
+  const auto found_chunks = test::read<ChunkStart>(device, narrow.chunks, narrow.chunk_count + 1);
   CHECK(std::memcmp(found_chunks.data(), chunks.data(), chunks.size() * sizeof(ChunkStart)) == 0);
   CHECK(wide.chunks == nullptr);
 }
@@ -107,7 +100,7 @@ TEST_CASE("topologies from device arrays and from host arrays have the same stat
         check_forms(on, *topology, csr, false);
         check_forms(on, *topology, transposed, true);
         const ops::TopologyPointers pointers = topology->pointers({.transposed = true});
-        CHECK(read<std::int32_t>(on.device(), pointers.value_positions, csr.nonzeros()) == sparse::transpose(csr).value_positions);
+        CHECK(test::read<std::int32_t>(on.device(), pointers.value_positions, csr.nonzeros()) == sparse::transpose(csr).value_positions);
         const std::int64_t bytes = topology->device_bytes();
         check_forms(on, *topology, csr, false);
         CHECK(topology->device_bytes() == bytes);
@@ -169,7 +162,7 @@ TEST_CASE("a form that a topology cannot have is refused by name") {
   std::string message;
   CHECK(test::code_of([&] { topology->pointers({.index = IndexType::u16}); }, &message) == ErrorCode::unsupported);
   CHECK(message.find("70000") != std::string::npos);
-  CHECK(read<std::int32_t>(on.device(), topology->pointers({}).column_indices, 2) == csr.column_indices);
+  CHECK(test::read<std::int32_t>(on.device(), topology->pointers({}).column_indices, 2) == csr.column_indices);
 }
 
 TEST_CASE("a topology from host arrays runs no kernel until a form needs one") {

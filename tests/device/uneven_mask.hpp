@@ -18,4 +18,12 @@ inline sparse::Csr uneven_mask(std::int64_t rows, std::int64_t cols, std::uint64
   return csr;
 }
 
+/// A sorted matrix, half full of entries in 300 of 70,000 columns: indices past 16 bits.
+inline sparse::Csr mask_of_wide_columns(std::int64_t rows, std::uint64_t seed) {
+  sparse::Csr wide = sparse::uniform(rows, 300, 0.5, seed);
+  wide.cols = 70'000;
+  for (std::int32_t& column : wide.column_indices) column = column * 233 + 11;
+  return wide;
+}
+
 }  // namespace vostok::test

@@ -35,8 +35,8 @@ double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
   const csr_product::Sizes size = csr_product::sizes_of(query);
   const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n.most, 1), config.tile_columns));
   const SlotShape slots = slot_shape(config);
-  const int mean_pieces = slot_pieces(static_cast<long long>(size.mean_row), slots),
-            longest_pieces = slot_pieces(query.statistics.longest_row, slots);
+  const int mean_pieces = slot_pieces(static_cast<long long>(size.mean_row), slots);
+  const int longest_pieces = slot_pieces(query.statistics.longest_row, slots);
   const auto row_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.statistics.rows, 1) * mean_pieces, config.tile_rows));
   const double blocks = row_tiles * column_tiles * static_cast<double>(query.problem.batch);
   const double waves = std::max(1.0, blocks / (machine.multiprocessors * config.min_blocks));
