@@ -25,7 +25,7 @@ struct WgmmaSampleConfig {
 
 struct WgmmaSampleArgs {
   TensorSampleArgs sample;
-  unsigned tiles_per_block;
+  unsigned tiles_per_block;  ///< 1 where waves is 0
 };
 
 template <FieldsOf<WgmmaSampleConfig> S, class Visit>
@@ -45,9 +45,9 @@ constexpr void fields(S& config, Visit&& visit) {
 inline constexpr int warpgroup_rows = 64;
 
 constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
-/// One warp copies; where warpgroups exchange registers it comes with three more.
+/// One more warp copies and one searches the lists. They come with two that do nothing: registers are given out to four warps at a time.
+constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + 4); }
 constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
-constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + (exchanges_registers(config) ? 4 : 1)); }
 
 constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows * config.warpgroups; }
 constexpr int tile_columns(const WgmmaSampleConfig& config) { return config.tile_columns; }
@@ -67,24 +67,32 @@ constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSa
 /// A tile's sums on their way to the output.
 constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
 
-/// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there.
+/// Rows that a warp multiplies and gathers, and where each strip of them begins in a tile's list, with the list's end: a multiple of 16 bytes.
+inline constexpr int sample_strip_rows = 16;
+constexpr int sample_strip_begins(const WgmmaSampleConfig& config) { return consumer_warps(config) + 1; }
+constexpr int strip_begins_bytes(const WgmmaSampleConfig& config) { return (4 * sample_strip_begins(config) + 15) / 16 * 16; }
+
+/// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there. A tile's is still needed
+/// when the next one's products are queued.
 constexpr int tile_infos(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.waves == 0 ? 1 : traits.one_block ? config.stages : 2;
 }
 
-/// A stage is full, or empty again; what is known of a tile is not needed any more; and a warpgroup's turn has come.
+/// A stage is full, or empty again; what is known of a tile has come, its strips were found, and neither is needed any more; and a warpgroup's
+/// turn has come.
 constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return 2 * config.stages + tile_infos(traits, config) + config.warpgroups;
+  return 2 * config.stages + 3 * tile_infos(traits, config) + config.warpgroups;
 }
 
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
-         tile_infos(traits, config) * tile_info_bytes(tile_shape(config), config.list_room) + 8 * sample_barriers(traits, config);
+         tile_infos(traits, config) * (tile_info_bytes(tile_shape(config), config.list_room) + strip_begins_bytes(config)) +
+         8 * sample_barriers(traits, config);
 }
 
 constexpr int launch_registers(const WgmmaSampleConfig& config) { return launched_registers(threads(config), config.min_blocks); }
-/// What a copying thread keeps, and what a multiplying one then has.
+/// What a copying or a searching thread keeps, and what a multiplying one then has.
 inline constexpr int copying_registers = 24;
 constexpr int gained_registers(const WgmmaSampleConfig& config) {
   return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers)

@@ -27,6 +27,16 @@ __device__ inline void make_opaque(const unsigned char*& address) {
 #endif
 }
 
+/// The same of an address of global memory, which the compiler goes on knowing it for.
+template <class T>
+__device__ inline void make_global_opaque(T*& address) {
+#if !defined(VOSTOK_EMULATOR)
+  auto global = __cvta_generic_to_global(address);
+  asm volatile("" : "+l"(global));
+  address = static_cast<T*>(__cvta_global_to_generic(global));
+#endif
+}
+
 __device__ inline void make_opaque(SharedAddress& address) {
 #if !defined(VOSTOK_EMULATOR)
   asm volatile("" : "+r"(address.at));

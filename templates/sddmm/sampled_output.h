@@ -3,6 +3,7 @@
 
 #include "parts/element.h"
 #include "parts/loads.h"
+#include "parts/opaque.h"
 
 namespace vostok {
 
@@ -21,6 +22,12 @@ class SampledOutput {
         multiplier_(static_cast<const typename Input::Storage*>(args.multiplier) + matrix * args.multiplier_stride) {
     if constexpr (traits.scale == Scale::host) factor_ = args.scale;
     if constexpr (traits.scale == Scale::device) factor_ = load_global(args.device_scale);
+  }
+
+  /// Addresses stay in registers: for loops of few instructions.
+  __device__ void keep_addresses() {
+    make_global_opaque(output_);
+    if constexpr (traits.multiply) make_global_opaque(multiplier_);
   }
 
   __device__ void store(long long at, float sum) const {

@@ -1,38 +1,21 @@
-// Which entries of a tile's list belong to a strip of its rows: a warp searches for both ends at once.
+// Where a strip of a tile's rows begins in the tile's list.
 #pragma once
 
 namespace vostok {
 
-struct EntryRange {
-  unsigned begin;
-  unsigned end;
-};
-
-/// The entries whose places lie from `first_place` to before `end_place`, of `entries` whose places ascend. `place_of` gives an entry's. Half
-/// of the lanes look for the begin and half for the end, each round at sixteen places that lie evenly in what is left.
+/// The first of `entries` whose place is not before `place`, or `entries`. Places ascend; `place_of` gives an entry's. Lanes that search the
+/// same list for different places go through as many rounds.
 template <class PlaceOf>
-__device__ inline EntryRange entries_between(unsigned entries, unsigned first_place, unsigned end_place, PlaceOf place_of) {
-  constexpr unsigned probes = 16;
-  constexpr unsigned all = 0xffffffffU;
-  const unsigned half = threadIdx.x % 32 / probes;
-  const unsigned probe = threadIdx.x % probes;
-  const unsigned bound = half == 0 ? first_place : end_place;
-  unsigned low = 0;  // the first entry that is not before the bound lies from here on
-  unsigned high = entries;
-  while (__any_sync(all, low < high)) {
-    const unsigned stride = (high - low + probes - 1) / probes;
-    const unsigned entry = low + probe * stride;
-    const bool before = entry < high && place_of(entry) < bound;
-    const unsigned count = static_cast<unsigned>(__popc(__ballot_sync(all, before) >> (half * probes) & 0xffffU));
-    if (count == 0) {
-      high = low;
-    } else {
-      const unsigned next = low + count * stride;
-      low = next - stride + 1;
-      if (next < high) high = next;
-    }
+__device__ inline unsigned first_entry_from(unsigned entries, unsigned place, PlaceOf place_of) {
+  if (entries == 0) return 0;
+  unsigned first = 0;
+#pragma unroll 1
+  for (unsigned left = entries; left > 1;) {
+    const unsigned half = left / 2;
+    if (place_of(first + half - 1) < place) first += half;
+    left -= half;
   }
-  return {__shfl_sync(all, low, 0), __shfl_sync(all, low, probes)};
+  return first + (place_of(first) < place ? 1 : 0);
 }
 
 }  // namespace vostok

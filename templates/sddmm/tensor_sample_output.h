@@ -15,20 +15,26 @@ __device__ inline unsigned sum_place(unsigned place) {
 }
 
 /// `row` and `column`: the warp's first in the tile. A product has fragments as mma's accumulators (parts/mma.h) of strips of 16 rows and
-/// octets of columns.
+/// octets of columns, and begins at a multiple of four octets where it has as many: every fourth of them lies as far from the one before, and
+/// few places are computed.
 template <class F, class Product>
 __device__ inline void store_sums(float* sums, const Product& product, unsigned row, unsigned column) {
   const unsigned lane = threadIdx.x % 32;
   constexpr unsigned columns = tile_columns(F::config);
+  constexpr int octets = Product::octet_count;
+  constexpr int period = octets < 4 ? octets : 4;
 #pragma unroll
-  for (int q = 0; q < product.strip_count; ++q)
+  for (int first = 0; first < period; ++first) {
+    float* const to = sums + sum_place<F>((row + lane / 4) * columns + column + first * 8 + lane % 4 * 2);
 #pragma unroll
-    for (int o = 0; o < product.octet_count; ++o)
+    for (int q = 0; q < Product::strip_count; ++q)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const unsigned place = (row + q * 16 + half * 8 + lane / 4) * columns + column + o * 8 + lane % 4 * 2;
-        *reinterpret_cast<Vector<float, 2>*>(sums + sum_place<F>(place)) = {product.element(q, o, 2 * half), product.element(q, o, 2 * half + 1)};
-      }
+      for (int o = first; o < octets; o += period)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          *reinterpret_cast<Vector<float, 2>*>(to + (q * 16 + half * 8) * columns + (o - first) * 8) = {product.element(q, o, 2 * half),
+                                                                                                        product.element(q, o, 2 * half + 1)};
+  }
 }
 
 /// sum * 2^exponent, where the exponent may be past what one number holds; two factors of half of it lose nothing that the result keeps.
@@ -59,8 +65,10 @@ __device__ inline void gather_batches(const SampledOutput<F, F::config.stream_ou
   constexpr unsigned columns = tile_columns(F::config);
   constexpr bool scales = sample_scales_rows(F::config.mode, F::traits.element);
   constexpr int batch = 4;
+  const unsigned last = walk.end - 1;
 #pragma unroll 1
   for (unsigned first = walk.first; first < walk.end; first += batch * walk.step) {
+    const unsigned left = walk.end - first;
     // Loads of no entry are those of the last one again: without branches all are under way at once.
     unsigned places[batch];
     float values[batch];
@@ -69,7 +77,7 @@ __device__ inline void gather_batches(const SampledOutput<F, F::config.stream_ou
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const unsigned entry = first + i * walk.step;
-      places[i] = place_of(entry < walk.end ? entry : walk.end - 1);
+      places[i] = place_of(entry < last ? entry : last);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
@@ -79,17 +87,17 @@ __device__ inline void gather_batches(const SampledOutput<F, F::config.stream_ou
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      const unsigned entry = first + i * walk.step;
       if constexpr (scales) values[i] = scaled(values[i], exponents[i]);
-      if (entry < walk.end) output.store(static_cast<int>(entry) + shifts[i], values[i]);
+      if (i * walk.step < left) output.store(first + i * walk.step + static_cast<unsigned>(shifts[i]), values[i]);
     }
   }
 }
 
 template <class F>
-__device__ inline void gather_sums(const SampledOutput<F, F::config.stream_output>& output, const TileLists& lists, const TileInfo<F>& info,
+__device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> output, const TileLists& lists, const TileInfo<F>& info,
                                    const float* sums, const EntryWalk& walk) {
   constexpr unsigned room = F::config.list_room;
+  output.keep_addresses();
   if (walk.end <= room) gather_batches<F>(output, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
   else gather_batches<F>(output, info, sums, walk, [&](unsigned entry) { return entry_place(lists, info, entry); });
 }

@@ -1,9 +1,9 @@
 // SDDMM on Hopper's tensor cores (wgmma): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles that hold nonzeros.
 //
 // A block goes through its share of the list of tiles. One thread copies n blocks of their operands into a ring of stages; warpgroups of 64
-// rows multiply. Each warp lays its sums in shared memory and gathers those that the tile's list names to where they lie in CSR
-// order, while other warpgroups multiply. Operands are prepared by a launch before (sample_operands.h). f32 is two 16-bit terms and three
-// products: hi lo + lo hi + hi hi. Sums are in f32.
+// rows multiply. Each warp lays its sums in shared memory, queues its next tile's products, and meanwhile gathers the sums that the list names
+// to where they lie in CSR order; which of the list's entries are its own another warp has found out. Operands are prepared by a launch before
+// (sample_operands.h). f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
 //
 // An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to goes nowhere.
 #pragma once
@@ -14,6 +14,7 @@
 #include "parts/register_pool.h"
 #include "parts/warp.h"
 #include "sddmm/wgmma_sample_consumer.h"
+#include "sddmm/wgmma_sample_finder.h"
 #include "sddmm/wgmma_sample_producer.h"
 #include "sddmm/wgmma_sample_rules.h"
 #include "sddmm/wgmma_sample_shared.h"
@@ -34,9 +35,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   if constexpr (config.n_split > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
-  if (warp_of_block() >= consumers) {
+  const unsigned warp = warp_of_block();
+  if (warp >= consumers) {
     if constexpr (exchanges_registers(config)) give_registers<copying_registers>();
-    if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
+    if (warp == consumers + 1) StripFinder<F>(args, shared).run();
+    else if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();

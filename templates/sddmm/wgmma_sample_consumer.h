@@ -1,8 +1,7 @@
-// The warps of wgmma_sample that multiply. Four of them multiply 64 rows with a tile of B; each then gathers the sums of its 16 rows that the
-// tile's list names.
+// The warps of wgmma_sample that multiply. Four of them multiply 64 rows with a tile of B; each gathers the sums of its 16 rows that the tile's
+// list names, while the next tile's products are made.
 #pragma once
 
-#include "sddmm/strip_entries.h"
 #include "sddmm/tensor_sample_output.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/wgmma_sample_product.h"
@@ -44,7 +43,6 @@ class Turn {
 template <class F>
 class SampleConsumer {
   static constexpr auto config = F::config;
-  static constexpr unsigned strip_rows = 16;
   static constexpr unsigned octet_bytes = sample_octet_bytes(config.mode);
 
  public:
@@ -52,59 +50,93 @@ class SampleConsumer {
       : args_(args.sample), part_(part), shared_(shared), share_(TileShare::of_block(args)), turn_(shared, warpgroup()) {}
 
   __device__ void run() {
-#pragma unroll 1
-    for (unsigned number = 0; number < share_.count; ++number) {
-      wait_full();
-      const TileInfo<F>& info = shared_.info(info_.stage);
-      if (info.tile.entries == 0) return;
-      if constexpr (keeps_lhs(F::traits)) keep_lhs(info.tile.row_tile);
-      const EntryRange entries = multiply(info);
-      store_sums<F>(shared_.sums(), product_, first_row(), 0);
-      __syncwarp();
-      gather_sums<F>({args_, part_.matrix, part_.line}, args_.lists, info, shared_.sums(), {entries.begin + threadIdx.x % 32, entries.end, 32});
-      arrive(shared_.info_free(info_.stage));  // every lane for what it has read
-      __syncwarp();                            // the next tile's sums will lie where these are
-      info_.advance();
-    }
+    if constexpr (F::traits.one_block) run_overlapped();
+    else run_in_turn();
   }
 
  private:
+  /// A tile's products are made while the sums of the tile before are gathered.
+  __device__ void run_overlapped() {
+    if (!comes_next()) return;
+    queue_block();
+    finish_block();
+    lay_sums();
+#pragma unroll 1
+    while (comes_next()) {
+      queue_block();
+      gather();
+      finish_block();
+      lay_sums();
+    }
+    gather();
+  }
+
+  __device__ void run_in_turn() {
+#pragma unroll 1
+    while (comes_next()) {
+      product_.clear();
+#pragma unroll 1
+      for (unsigned block = 0; block < part_.block_count; ++block) {
+        queue_block();
+        finish_block();
+        product_.promote();
+      }
+      lay_sums();
+      gather();
+    }
+  }
+
   static __device__ unsigned warpgroup() { return threadIdx.x / 128; }
-  /// The warp's first row in a tile.
-  static __device__ unsigned first_row() { return threadIdx.x / 32 * strip_rows; }
+  /// The warp's strip of a tile, and its first row.
+  static __device__ unsigned strip() { return threadIdx.x / 32; }
+  static __device__ unsigned first_row() { return strip() * sample_strip_rows; }
 
-  __device__ void wait_full() const { wait_barrier(shared_.full(place_.stage), place_.parity); }
+  /// Whether there is one more tile, whose A is then there where it stays.
+  __device__ bool comes_next() {
+    if (number_ == share_.count) return false;
+    ++number_;
+    wait_barrier(shared_.listed(next_.stage), next_.parity);
+    const SampleTile& tile = shared_.info(next_.stage).tile;
+    if (tile.entries == 0) return false;
+    if constexpr (keeps_lhs(F::traits)) keep_lhs(tile.row_tile);
+    next_.advance();
+    return true;
+  }
 
+  /// No products are under way.
   __device__ void keep_lhs(unsigned row_tile) {
     if (kept_row_tile_ == row_tile) return;
     kept_row_tile_ = row_tile;
     product_.keep(part_.octets<F>(args_, args_.lhs, row_tile * tile_rows(config) + first_row()));
   }
 
-  /// The tile's first stage is full. Which entries are the warp's is found out while the last products are made.
-  __device__ EntryRange multiply(const TileInfo<F>& info) {
-    EntryRange own = {0, 0};
-    product_.clear();
-#pragma unroll 1
-    for (unsigned block = 0; block < part_.block_count; ++block) {
-      if (block > 0) wait_full();
-      turn_.wait();
-      product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows / sample_octet_rows * octet_bytes), shared_.rhs(place_.stage));
-      turn_.pass();
-      if (block + 1 == part_.block_count) own = own_entries(info);
-      wait_multiplications();
-      if (threadIdx.x % 32 == 0) arrive(shared_.empty(place_.stage));
-      place_.advance();
-      product_.promote();
-    }
-    return own;
+  __device__ void queue_block() {
+    wait_barrier(shared_.full(place_.stage), place_.parity);
+    turn_.wait();
+    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows / sample_octet_rows * octet_bytes), shared_.rhs(place_.stage));
+    turn_.pass();
   }
 
-  __device__ EntryRange own_entries(const TileInfo<F>& info) const {
-    constexpr unsigned columns = tile_columns(config);
-    const unsigned first = first_row() * columns;
-    return entries_between(info.tile.entries, first, first + strip_rows * columns,
-                           [&](unsigned entry) { return entry_place(args_.lists, info, entry); });
+  __device__ void finish_block() {
+    wait_multiplications();
+    if (threadIdx.x % 32 == 0) arrive(shared_.empty(place_.stage));
+    place_.advance();
+  }
+
+  __device__ void lay_sums() {
+    store_sums<F>(shared_.sums(), product_, first_row(), 0);
+    __syncwarp();
+  }
+
+  /// Stores what the list names of the sums that lie in shared memory.
+  __device__ void gather() {
+    wait_barrier(shared_.found(info_.stage), info_.parity);
+    const unsigned* const begins = shared_.strip_begins(info_.stage) + strip();
+    gather_sums<F>({args_, part_.matrix, part_.line}, args_.lists, shared_.info(info_.stage), shared_.sums(),
+                   {begins[0] + threadIdx.x % 32, begins[1], 32});
+    arrive(shared_.info_free(info_.stage));  // every lane for what it has read
+    __syncwarp();                            // the next tile's sums will lie where these are
+    info_.advance();
   }
 
   const TensorSampleArgs& args_;
@@ -113,7 +145,9 @@ class SampleConsumer {
   TileShare share_;
   Turn<F> turn_;
   StagePlace<F> place_;
-  InfoPlace<F> info_;
+  unsigned number_ = 0;  ///< of the tile that comes next, among the block's
+  InfoPlace<F> next_;    ///< its place
+  InfoPlace<F> info_;    ///< that of the tile whose sums are gathered next
   WarpgroupProduct<F> product_;
   unsigned kept_row_tile_ = 0xffffffffU;
 };

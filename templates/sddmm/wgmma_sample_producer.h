@@ -27,14 +27,14 @@ class SampleProducer {
 #pragma unroll 1
     for (unsigned number = 0; number < share_.count; ++number) {
       const SampleTile next = load(number + 1);
-      wait_empty();
       wait_barrier(shared_.info_free(info_.stage), info_.parity ^ 1);
       if (tile.entries == 0) {
-        arrive_expecting(full(), sizeof(SampleTile));
+        arrive_expecting(listed(), sizeof(SampleTile));
         copy_tile(number);
         return;
       }
-      copy_blocks(tile, number);
+      copy_info(tile, number);
+      copy_blocks(tile);
       info_.advance();
       tile = next;
     }
@@ -46,22 +46,16 @@ class SampleProducer {
   }
 
   __device__ unsigned full() const { return shared_.full(place_.stage); }
-  __device__ void wait_empty() const { wait_barrier(shared_.empty(place_.stage), place_.parity ^ 1); }
+  __device__ unsigned listed() const { return shared_.listed(info_.stage); }
 
-  /// The first stage is empty.
-  __device__ void copy_blocks(const SampleTile& tile, unsigned number) {
+  __device__ void copy_blocks(const SampleTile& tile) {
     constexpr unsigned block_bytes = sample_stage_bytes(F::traits, config);
     const unsigned char* rhs = part_.octets<F>(args_, args_.rhs, tile.column_tile * columns);
     const unsigned char* lhs = part_.octets<F>(args_, args_.lhs, tile.row_tile * rows);
 #pragma unroll 1
     for (unsigned block = 0; block < part_.block_count; ++block) {
-      if (block == 0) {
-        arrive_expecting(full(), block_bytes + info_bytes(tile));
-        copy_info(tile, number);
-      } else {
-        wait_empty();
-        arrive_expecting(full(), block_bytes);
-      }
+      wait_barrier(shared_.empty(place_.stage), place_.parity ^ 1);
+      arrive_expecting(full(), block_bytes);
       copy_bulk(shared_.rhs(place_.stage), rhs, rhs_block_bytes(config), full());
       rhs += step_bytes(args_.rhs);
       if constexpr (!keeps_lhs(F::traits)) {
@@ -88,6 +82,7 @@ class SampleProducer {
   __device__ void copy_tile(unsigned number) const { copy_to(&info().tile, args_.lists.tiles + share_.first + number, sizeof(SampleTile)); }
 
   __device__ void copy_info(const SampleTile& tile, unsigned number) const {
+    arrive_expecting(listed(), info_bytes(tile));
     copy_tile(number);
     copy_to(info().row_shifts, args_.lists.row_shifts + static_cast<long long>(share_.first + number) * rows, 4 * rows);
     if constexpr (scaled) {
@@ -98,7 +93,7 @@ class SampleProducer {
   }
 
   __device__ TileInfo<F>& info() const { return shared_.info(info_.stage); }
-  __device__ void copy_to(void* to, const void* from, unsigned bytes) const { copy_bulk(shared_address(to).at, from, bytes, full()); }
+  __device__ void copy_to(void* to, const void* from, unsigned bytes) const { copy_bulk(shared_address(to).at, from, bytes, listed()); }
 
   const TensorSampleArgs& args_;
   const SamplePart& part_;

@@ -1,4 +1,4 @@
-// The shared memory of wgmma_sample: a ring of stages, the tile's sums, what is known of tiles, and barriers.
+// The shared memory of wgmma_sample: a ring of stages, the tile's sums, what is known of tiles, where their strips begin, and barriers.
 #pragma once
 
 #include "abi/wgmma_sample.h"
@@ -24,7 +24,8 @@ class WgmmaSampleShared {
   static constexpr int infos_begin = sums_begin + sums_bytes(config);
   static constexpr int info_bytes = tile_info_bytes(tile_shape(config), config.list_room);
   static constexpr int infos = tile_infos(traits, config);
-  static constexpr int barriers_begin = infos_begin + infos * info_bytes;
+  static constexpr int strips_begin = infos_begin + infos * info_bytes;
+  static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);
   static_assert(sizeof(TileInfo<F>) == info_bytes, "tile_info_bytes differs from the layout");
   static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes) == shared_bytes(traits, config),
                 "shared_bytes differs from the layout");
@@ -40,7 +41,11 @@ class WgmmaSampleShared {
       initialise_barrier(empty(stage), consumer_warps(config));
     }
 #pragma unroll
-    for (unsigned slot = 0; slot < infos; ++slot) initialise_barrier(info_free(slot), 32 * consumer_warps(config));
+    for (unsigned slot = 0; slot < infos; ++slot) {
+      initialise_barrier(listed(slot), 1);
+      initialise_barrier(found(slot), 32);
+      initialise_barrier(info_free(slot), 32 * consumer_warps(config));
+    }
 #pragma unroll
     for (unsigned warpgroup = 0; warpgroup < config.warpgroups; ++warpgroup) initialise_barrier(turn(warpgroup), 4);
     publish_barriers();
@@ -51,13 +56,19 @@ class WgmmaSampleShared {
   __device__ unsigned lhs(unsigned stage) const { return rhs(stage) + rhs_block_bytes(config); }
   __device__ unsigned full(unsigned stage) const { return barrier(2 * stage); }
   __device__ unsigned empty(unsigned stage) const { return barrier(2 * stage + 1); }
-  /// No warp needs the slot's tile any more.
-  __device__ unsigned info_free(unsigned slot) const { return barrier(2 * config.stages + slot); }
+  /// What is known of the slot's tile has come; it was found out where its strips begin; no warp needs it any more.
+  __device__ unsigned listed(unsigned slot) const { return barrier(2 * config.stages + 3 * slot); }
+  __device__ unsigned found(unsigned slot) const { return barrier(2 * config.stages + 3 * slot + 1); }
+  __device__ unsigned info_free(unsigned slot) const { return barrier(2 * config.stages + 3 * slot + 2); }
   /// The warpgroup before has multiplied.
-  __device__ unsigned turn(unsigned warpgroup) const { return barrier(2 * config.stages + infos + warpgroup); }
+  __device__ unsigned turn(unsigned warpgroup) const { return barrier(2 * config.stages + 3 * infos + warpgroup); }
 
   __device__ float* sums() const { return reinterpret_cast<float*>(bytes_ + sums_begin); }
   __device__ TileInfo<F>& info(unsigned slot) const { return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + slot * info_bytes); }
+  /// The first entry of each strip of the slot's tile, and behind them the list's end.
+  __device__ unsigned* strip_begins(unsigned slot) const {
+    return reinterpret_cast<unsigned*>(bytes_ + strips_begin + slot * strip_begins_bytes(config));
+  }
 
  private:
   __device__ unsigned barrier(unsigned number) const { return base_ + barriers_begin + number * barrier_bytes; }

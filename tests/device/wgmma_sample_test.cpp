@@ -50,6 +50,18 @@ void check(const Sddmm& problem, const sparse::Csr& mask, const WgmmaSampleConfi
 
 sparse::Csr full(std::int64_t rows, std::int64_t cols) { return sparse::uniform(rows, cols, 0.0, seed); }
 
+/// Rows of tiles without nonzeros, and tiles without in others.
+sparse::Csr band_mask() {
+  sparse::Csr band{.rows = 300, .cols = 700};
+  for (std::int64_t row = 0; row < band.rows; ++row) {
+    if (row < 64 || row >= 130)
+      for (std::int64_t k = row; k < std::min<std::int64_t>(band.cols, row + 250); k += 3)
+        band.column_indices.push_back(static_cast<std::int32_t>(k));
+    band.row_offsets.push_back(band.nonzeros());
+  }
+  return band;
+}
+
 constexpr std::array elements = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
 }  // namespace
@@ -88,13 +100,7 @@ TEST_CASE("wgmma_sample: two and three warpgroups, that take turns and that do n
 }
 
 TEST_CASE("wgmma_sample: a block's share of tiles is right, over rows of tiles, more than stages hold, and behind the last with nonzeros") {
-  sparse::Csr band{.rows = 300, .cols = 700};  // rows of tiles without nonzeros, and tiles without in others
-  for (std::int64_t row = 0; row < band.rows; ++row) {
-    if (row < 64 || row >= 130)
-      for (std::int64_t k = row; k < std::min<std::int64_t>(band.cols, row + 250); k += 3)
-        band.column_indices.push_back(static_cast<std::int32_t>(k));
-    band.row_offsets.push_back(band.nonzeros());
-  }
+  const sparse::Csr band = band_mask();
   for (const std::int64_t n : {64, 130})
     for (const int warpgroups : {1, 2})
       for (const int stages : {2, 3})
@@ -105,6 +111,21 @@ TEST_CASE("wgmma_sample: a block's share of tiles is right, over rows of tiles, 
           config.stages = stages;
           config.waves = 1;  // the more matrices, the more tiles a block has
           check({.n = n, .batch = batch}, band, config);
+        }
+}
+
+TEST_CASE("wgmma_sample: a block's share of tiles is right with lists past their room, whether warpgroups take turns or not") {
+  for (const std::int64_t n : {64, 130})
+    for (const int warpgroups : {1, 2, 3})
+      for (const bool turns : {false, true})
+        for (const std::int64_t batch : {1, 400}) {
+          if (turns && warpgroups == 1) continue;
+          WgmmaSampleConfig config = plain(Dtype::f32, 32);
+          config.warpgroups = warpgroups;
+          config.takes_turns = turns;
+          config.waves = 1;
+          config.list_room = 64;
+          check({.n = n, .batch = batch}, band_mask(), config);
         }
 }
 

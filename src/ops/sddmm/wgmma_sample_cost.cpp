@@ -24,7 +24,8 @@ struct Cycles {
   double tensor = 0;
   double shared = 0;
   double l2 = 0;
-  double gathering = 0;  ///< of a warpgroup, from its last product to its last store
+  double laying = 0;     ///< of a warpgroup, from its last product to the last of its sums in shared memory
+  double gathering = 0;  ///< from there to its last store
 
   double longest() const { return std::max({tensor, shared, l2}); }
 };
@@ -37,12 +38,14 @@ Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n
   const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows);
   const double entries = sampled::expected_entries(query, tile_shape(c));
   constexpr double gathered_bytes = 32;  // of shared memory's time
-  constexpr double fixed_cycles = 500;
-  constexpr double entry_cycles = 1.2;  // of a warp
+  constexpr double laying_cycles = 100;
+  constexpr double gathering_cycles = 200;
+  constexpr double entry_cycles = 2.5;  // of a warp
   return {.tensor = instructions * c.tile_columns / 2 / tensor_share,
           .shared = (instructions * read_rows * step_bytes + sums_bytes(c) + entries * gathered_bytes) / shared_bytes_per_cycle,
           .l2 = (n_blocks * sample_stage_bytes(t, c) + 2 * entries + 4 * tile_rows(c)) / l2_bytes_per_cycle,
-          .gathering = fixed_cycles + 3.0 * c.tile_columns + entry_cycles * entries / consumer_warps(c)};
+          .laying = laying_cycles + 1.5 * c.tile_columns,
+          .gathering = gathering_cycles + entry_cycles * entries / consumer_warps(c)};
 }
 
 }  // namespace
@@ -62,14 +65,18 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   // Warpgroups that do not take turns multiply at once, and then gather at once.
   const double hiding = config.takes_turns ? config.warpgroups * resident : (1 + 0.3 * (config.warpgroups - 1)) * resident;
   const double busy = resident * (tile.longest() + 0.15 * (tile.tensor + tile.shared + tile.l2 - tile.longest()));
-  const double own_chain = tile.tensor / config.warpgroups + tile.gathering;
+  const double own_products = tile.tensor / config.warpgroups;
+  // Where n is one block the next tile's products are made while sums are gathered: tensor cores only wait for them to be laid down.
+  const bool overlaps = sampled::traits(query).one_block;
+  const double own_chain = (overlaps ? std::max(own_products, tile.gathering) : own_products + tile.gathering) + tile.laying;
+  const double waiting = tile.laying + (overlaps ? 0 : tile.gathering);
   constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
   const double arrival = (n_blocks * load_cycles + resident * tile.l2) / (config.stages - 1);
-  const double each = std::max({busy + tile.gathering / hiding, own_chain, arrival});
+  const double each = std::max({busy + waiting / hiding, own_chain, arrival});
 
   constexpr double start_cycles = 3000;  // until the first stage has come
   const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * each + tile.gathering);
+  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));

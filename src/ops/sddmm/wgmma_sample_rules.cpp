@@ -70,7 +70,7 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer parts than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > 2048; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c) > gained_registers(c.config); }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
