@@ -82,6 +82,7 @@ struct LaunchShape {
   Dim3 block = {};
   std::int64_t shared_bytes = 0;
   bool waits_for_previous = false;  ///< programmatic dependent launch: the kernel waits by itself
+  unsigned cluster = 1;             ///< blocks along the grid's y that run as one cluster (sm_90): a divisor of grid.y
 };
 
 /// A recorded sequence of launches that can be replayed and timed (a CUDA graph; on the emulator a function).

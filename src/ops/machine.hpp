@@ -1,6 +1,11 @@
 // What cost models take from a device. Their constants were made for an H200, which stands in where a query names no GPU.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
 #include "ops/family.hpp"
 
 namespace vostok::ops {
@@ -14,6 +19,14 @@ struct Machine {
   double speed() const {
     const Machine h200;
     return multiprocessors / h200.multiprocessors * cycles_per_us / h200.cycles_per_us;
+  }
+
+  /// Multiprocessors that clusters of so many blocks, one on each, find: a cluster lies in one part of the chip (a GPC), whose multiprocessors
+  /// are seldom a multiple of it. What an H200 says of its 132 (cuOccupancyMaxActiveClusters), of 5 and 7 what it says of 6.
+  double clustered_multiprocessors(int cluster_blocks) const {
+    constexpr std::array of_h200 = {132, 132, 117, 120, 102, 102, 102, 120};
+    const auto place = static_cast<std::size_t>(std::clamp<int>(cluster_blocks, 1, of_h200.size()) - 1);
+    return std::floor(multiprocessors * of_h200.at(place) / of_h200.front());
   }
 };
 

@@ -32,7 +32,7 @@ struct SparseTensorArgs {
   const void* residual;  ///< lies as C does
   const float* bias;
   const float* device_scale;
-  PartialSums partial;  ///< written instead of C where k_split > 1
+  PartialSums partial;  ///< written instead of C where a second launch adds up slices
   long long m;
   long long n;
   long long k;

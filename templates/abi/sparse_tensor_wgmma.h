@@ -4,6 +4,7 @@
 #include "abi/sparse_tensor.h"
 #include "abi/split_dense.h"
 #include "abi/tensor_map.h"
+#include "abi/tile_parts.h"
 #include "abi/warpgroup_registers.h"
 
 namespace vostok {
@@ -14,12 +15,13 @@ struct SparseTensorWgmmaConfig {
   int tile_columns = 256;      ///< columns of B and C of a block
   int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
   int strip_passes = 4;        ///< passes for which a stage has room, for each strip of the tile; what does not fit is read from global memory
-  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  int k_split = 1;             ///< slices of k, each of a block of its own
   int producer_warps = 4;      ///< that copy; four of them give their registers to the others
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool tensor_copies = false;  ///< B is copied by the copy engine (a tensor map), not by threads
+  bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
 
   friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
 };
@@ -40,6 +42,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
+  visit("cluster_sums", config.cluster_sums);
 }
 
 constexpr int consumer_warps(const SparseTensorWgmmaConfig& config) { return 4 * config.warpgroups; }
@@ -64,9 +67,21 @@ constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
   return tile_strips(config) * packed_unit_bytes * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
 }
 
-/// Dynamic shared memory of a block: stages, and two barriers for each.
+/// Slices of k that a second launch adds up.
+constexpr int launched_slices(const SparseTensorWgmmaConfig& config) { return config.cluster_sums ? 1 : config.k_split; }
+
+/// The parts of k that add up a tile's sums in the place of the stages.
+constexpr TileParts tile_parts(const SparseTensorWgmmaConfig& config) {
+  return {.groups = 1, .blocks = config.cluster_sums ? config.k_split : 1, .octets = config.tile_columns / 8, .group_warps = consumer_warps(config)};
+}
+
+constexpr int ring_bytes(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig& config) {
+  return config.stages * (dense_stage_bytes(traits, config) + strip_stage_bytes(config));
+}
+
+/// Dynamic shared memory of a block: stages, two barriers for each, and that of a cluster's sums.
 constexpr int shared_bytes(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig& config) {
-  return config.stages * (dense_stage_bytes(traits, config) + strip_stage_bytes(config) + 16);
+  return ring_bytes(traits, config) + config.stages * 16 + tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const SparseTensorWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }

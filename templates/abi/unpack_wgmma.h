@@ -6,6 +6,7 @@
 #include "abi/packed_strips.h"
 #include "abi/split_dense.h"
 #include "abi/tensor_map.h"
+#include "abi/tile_parts.h"
 #include "abi/unpack_sum.h"
 #include "abi/warpgroup_registers.h"
 
@@ -40,13 +41,14 @@ struct UnpackWgmmaConfig {
   int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
   bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
   int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  int k_split = 1;             ///< slices of k, each of a block of its own
   bool prepare_dense = true;   ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies, and f32 split by the block
   int producer_warps = 1;      ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
+  bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -59,7 +61,7 @@ struct UnpackWgmmaArgs {
   const void* residual;  ///< lies as C does
   const float* bias;
   const float* device_scale;
-  PartialSums partial;  ///< written instead of C where k_split > 1
+  PartialSums partial;  ///< written instead of C where a second launch adds up slices
   long long m;
   long long n;
   long long k;
@@ -112,6 +114,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
+  visit("cluster_sums", config.cluster_sums);
 }
 
 /// Warps that multiply: of one group, and of all.
@@ -183,9 +186,22 @@ constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConf
   return dense_stage_bytes(traits, config) + column_scale_bytes(config) + strip_stage_bytes(config);
 }
 
-/// Dynamic shared memory of a block: stages, and two barriers for each.
+/// Slices of k that a second launch adds up.
+constexpr int launched_slices(const UnpackWgmmaConfig& config) { return config.cluster_sums ? 1 : config.k_split; }
+
+/// The parts of k that add up a tile's sums in the place of the stages.
+constexpr TileParts tile_parts(const UnpackWgmmaConfig& config) {
+  return {.groups = config.k_groups,
+          .blocks = config.cluster_sums ? config.k_split : 1,
+          .octets = config.tile_columns / 8,
+          .group_warps = group_warps(config)};
+}
+
+constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) { return config.stages * stage_bytes(traits, config); }
+
+/// Dynamic shared memory of a block: stages, two barriers for each, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return config.stages * (stage_bytes(traits, config) + 16);
+  return ring_bytes(traits, config) + config.stages * 16 + tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
@@ -203,11 +219,6 @@ constexpr int kept_registers(const UnpackWgmmaConfig& config) {
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
   return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config), config.producer_warps / 4);
-}
-
-/// Bytes of the groups' sums on their way to one another, in the place of the stages.
-constexpr int group_sums_bytes(const UnpackWgmmaConfig& config) {
-  return config.k_groups == 1 ? 0 : consumer_warps(config) * (config.tile_columns / 8) * 32 * 16;
 }
 
 }  // namespace vostok

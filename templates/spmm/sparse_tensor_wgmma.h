@@ -12,37 +12,12 @@
 #include "parts/warp.h"
 #include "spmm/sparse_tensor_wgmma_consumer.h"
 #include "spmm/sparse_tensor_wgmma_rules.h"
-#include "spmm/unpack_output.h"
-#include "spmm/unpack_sum.h"
+#include "spmm/tile_sums.h"
 #include "spmm/unpack_tile.h"
 #include "spmm/unpack_wgmma_producer.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
-
-/// Stores a warp's sums: in C, or in the slice's place of the partial sums.
-template <class F>
-__device__ inline void store_sums(const SparseWarpgroupSum<F>& sum, const SparseTensorArgs& args, const UnpackTile<F>& tile) {
-  const unsigned lane = threadIdx.x % 32;
-  const long long strip = tile.first_strip() + threadIdx.x / 32;
-  const long long first_octet = tile.first_column() / 8;
-  float elements[4];
-  if constexpr (F::config.k_split > 1) {
-#pragma unroll
-    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      sum.fragment(elements, octet);
-      *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
-                                                                                                     elements[3]};
-    }
-  } else {
-    const FragmentOutput<F> output(args, tile.product);
-#pragma unroll
-    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      sum.fragment(elements, octet);
-      output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements);
-    }
-  }
-}
 
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
@@ -59,10 +34,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.full(stage), filling_arrivals(config));
       initialise_barrier(stages.empty(stage), 32 * consumer_warps(config));
     }
+    initialise_sums(stages, tile.slice);
     publish_barriers();
   }
   __syncthreads();
-  if constexpr (config.k_split > 1) allow_next_launch();
+  if constexpr (launched_slices(config) > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
@@ -75,7 +51,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     wait_for_previous_launch();
     SparseWarpgroupSum<F> sum;
     SparseConsumer<F>(args, tile, stages, warp).run(sum);
-    store_sums(sum, args, tile);
+    TileSums<F, SparseWarpgroupSum<F>> sums(sum, stages, tile.slice, 0, warp);
+    sums.exchange();
+    sums.store(args, tile);
   }
 }
 

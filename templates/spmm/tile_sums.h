@@ -1,71 +1,134 @@
-// Sums of one tile by several groups of warps of unpack_wgmma, each of its own k blocks, added up in the groups' order.
+// Sums of one tile by several parts of k, added up in the parts' order: groups of warps of a block, and slices of k whose blocks are a cluster.
 #pragma once
 
+#include "abi/tile_parts.h"
+#include "parts/cluster.h"
 #include "parts/named_barrier.h"
 #include "parts/ordered_loads.h"
-#include "spmm/unpack_wgmma_consumer.h"
+#include "spmm/unpack_output.h"
+#include "spmm/unpack_sum.h"
+#include "spmm/unpack_tile.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
 
-/// What a warp stores in the end: with several groups every k_groups-th octet of columns, with one group all.
+/// By one thread, beside the stages' barriers.
 template <class F>
-class GroupSums {
+__device__ inline void initialise_sums(const UnpackWgmmaStages<F>& stages, unsigned slice) {
+  constexpr TileParts parts = tile_parts(F::config);
+  if constexpr (parts.blocks > 1) {
+    initialise_barrier(stages.sent(), 1);
+    arrive_expecting(stages.sent(), parts.sent_bytes(static_cast<int>(slice)));
+  }
+}
+
+/// A warp's sums of its strip. In the end it stores its block's octets of columns, with several groups every so many-th of these.
+template <class F, class Sum>
+class TileSums {
   static constexpr auto config = F::config;
-  static constexpr unsigned groups = config.k_groups;
-  static constexpr unsigned octets = config.tile_columns / 8;
+  static constexpr TileParts parts = tile_parts(config);
+  static constexpr unsigned groups = parts.groups;
+  static constexpr unsigned octets = parts.octets;
+  static constexpr unsigned own_octets = parts.own_octets();
+  static constexpr unsigned octet_bytes = parts.octet_bytes();
   static constexpr unsigned fragment_bytes = 32 * 16;
-  static constexpr unsigned octet_bytes = group_warps(config) * fragment_bytes;
-  static constexpr unsigned group_bytes = octets * octet_bytes;
-  static_assert(groups == 1 || groups * group_bytes <= static_cast<unsigned>(config.stages * stage_bytes(F::traits, config)),
-                "the groups' sums fit in the place of the stages");
+  static_assert(parts.bytes() <= ring_bytes(F::traits, config), "the parts' sums fit in the place of the stages");
 
  public:
-  __device__ GroupSums(const WarpgroupSum<F>& sum, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
-      : sum_(sum), group_(warp.group), shared_(stages.dense(0) + warp.strip * fragment_bytes + threadIdx.x % 32 * 16) {}
-
-  __device__ bool owns(unsigned octet) const { return groups == 1 || octet % groups == group_; }
+  /// `group` of the block, `strip` of the tile: the warp's. `slice`: of k, the block's place in its cluster.
+  __device__ TileSums(const Sum& sum, const UnpackWgmmaStages<F>& stages, unsigned slice, unsigned group, unsigned strip)
+      : sum_(sum),
+        block_(parts.blocks == 1 ? 0 : slice),
+        group_(group),
+        strip_(strip),
+        sent_(stages.sent()),
+        shared_(stages.dense(0) + strip * fragment_bytes + threadIdx.x % 32 * 16) {}
 
   /// Every warp that multiplies, once it is through: hands the others what is theirs, where the stages were.
   __device__ void exchange() {
-    if constexpr (groups > 1) {
-      wait_for_consumers();
+    if constexpr (parts.count() > 1) {
+      // Every part is through with the stages. Threads that copy have ended, or will: a cluster waits for none that has.
+      if constexpr (parts.blocks > 1) wait_for_cluster();
+      else wait_for_groups();
 #pragma unroll
       for (unsigned octet = 0; octet < octets; ++octet) {
         if (owns(octet)) continue;
         Vector<float, 4> part;
         sum_.fragment(part.at, static_cast<int>(octet));
-        store_shared_four(place(group_, octet), part);
+        hand_over(part, octet);
       }
-      wait_for_consumers();
+      if constexpr (parts.blocks > 1) wait_for_sent(sent_, 0);
+      else wait_for_groups();
     }
   }
 
-  /// The fragment of an own octet.
-  __device__ void fragment(float (&elements)[4], int octet) const {
-    sum_.fragment(elements, octet);
-    if constexpr (groups > 1) add_others(elements, octet);
+  /// After exchange(): stores what is the warp's in C, or in the slice's place of the partial sums.
+  template <class Args>
+  __device__ void store(const Args& args, const UnpackTile<F>& tile) const {
+    const unsigned lane = threadIdx.x % 32;
+    const long long strip = tile.first_strip() + strip_;
+    const long long first_octet = tile.first_column() / 8;
+    if constexpr (launched_slices(config) > 1) {
+      for_each_own([&](unsigned octet, const float(&elements)[4]) {
+        *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
+                                                                                                       elements[3]};
+      });
+    } else {
+      const FragmentOutput<F> output(args, tile.product);
+      for_each_own(
+          [&](unsigned octet, const float(&elements)[4]) { output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements); });
+    }
   }
 
  private:
-  static __device__ void wait_for_consumers() { wait_at_barrier<1, 32 * consumer_warps(config)>(); }
-  __device__ unsigned place(unsigned group, unsigned octet) const { return shared_ + group * group_bytes + octet * octet_bytes; }
+  __device__ bool owns(unsigned octet) const { return octet / own_octets == block_ && octet % own_octets % groups == group_; }
+
+  /// visit(octet, fragment) for every octet of the warp's own.
+  template <class Visit>
+  __device__ void for_each_own(Visit visit) const {
+    float elements[4];
+#pragma unroll
+    for (unsigned octet = 0; octet < octets; ++octet) {
+      if (!owns(octet)) continue;
+      sum_.fragment(elements, static_cast<int>(octet));
+      if constexpr (parts.count() > 1) add_others(elements, octet);
+      visit(octet, elements);
+    }
+  }
+
+  static __device__ void wait_for_groups() { wait_at_barrier<1, 32 * consumer_warps(config)>(); }
+
+  __device__ void hand_over(const Vector<float, 4>& part, unsigned octet) const {
+    const unsigned to = place(block_ * groups + group_, octet);
+    if constexpr (parts.blocks == 1) {
+      store_shared_four(to, part);
+    } else {
+      const unsigned owner = octet / own_octets;
+      send_four(address_in_block(to, owner), part, address_in_block(sent_, owner));
+    }
+  }
+
+  /// Where a part's sums of an octet lie, in the block that owns it.
+  __device__ unsigned place(unsigned part, unsigned octet) const { return shared_ + (part * own_octets + octet % own_octets) * octet_bytes; }
 
   __device__ void add_others(float (&elements)[4], unsigned octet) const {
     float total[4] = {};
 #pragma unroll
-    for (unsigned group = 0; group < groups; ++group) {
-      Vector<float, 4> part = {elements[0], elements[1], elements[2], elements[3]};
-      if (group != group_) part = load_shared_four(place(group, octet));
+    for (unsigned part = 0; part < parts.count(); ++part) {
+      Vector<float, 4> addend = {elements[0], elements[1], elements[2], elements[3]};
+      if (part != block_ * groups + group_) addend = load_shared_four(place(part, octet));
 #pragma unroll
-      for (int i = 0; i < 4; ++i) total[i] += part.at[i];
+      for (int i = 0; i < 4; ++i) total[i] += addend.at[i];
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) elements[i] = total[i];
   }
 
-  const WarpgroupSum<F>& sum_;
+  const Sum& sum_;
+  unsigned block_;
   unsigned group_;
+  unsigned strip_;
+  unsigned sent_;
   unsigned shared_;  ///< the lane's place in the first fragment of the warp's strip
 };
 

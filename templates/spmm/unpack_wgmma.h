@@ -2,8 +2,8 @@
 //
 // A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp, four or eight copy k blocks of both operands into a
 // ring of stages, or split a B of f32 on its way; the others unpack their strips and multiply, and hand stages back. Where there are several
-// groups of warpgroups, each takes every so many-th k block, and they add up what they have at the end. f32 is two 16-bit terms and three
-// products: hi hi + hi lo + lo hi. Sums are in f32.
+// groups of warpgroups, each takes every so many-th k block, and they add up what they have at the end; so do the blocks of a cluster, each of
+// which has a slice of k. f32 is two 16-bit terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
@@ -11,41 +11,13 @@
 #include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
 #include "parts/warp.h"
-#include "spmm/unpack_output.h"
-#include "spmm/unpack_sum.h"
+#include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
-#include "spmm/unpack_wgmma_groups.h"
 #include "spmm/unpack_wgmma_producer.h"
 #include "spmm/unpack_wgmma_rules.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
-
-/// Stores a warp's sums: in C, or in the slice's place of the partial sums.
-template <class F>
-__device__ inline void store_sums(const GroupSums<F>& sums, const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
-  const unsigned lane = threadIdx.x % 32;
-  const long long strip = tile.first_strip() + warp.strip;
-  const long long first_octet = tile.first_column() / 8;
-  float elements[4];
-  if constexpr (F::config.k_split > 1) {
-#pragma unroll
-    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      if (!sums.owns(octet)) continue;
-      sums.fragment(elements, octet);
-      *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
-                                                                                                     elements[3]};
-    }
-  } else {
-    const FragmentOutput<F> output(args, tile.product);
-#pragma unroll
-    for (int octet = 0; octet < F::config.tile_columns / 8; ++octet) {
-      if (!sums.owns(octet)) continue;
-      sums.fragment(elements, octet);
-      output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements);
-    }
-  }
-}
 
 template <class F>
 __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
@@ -57,9 +29,9 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
   SumsAside<F> aside;
   WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
   consumer.run(sum);
-  GroupSums<F> sums(sum, stages, warp);
+  TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
-  store_sums(sums, args, tile, warp);
+  sums.store(args, tile);
 }
 
 template <class F>
@@ -77,10 +49,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.full(stage), filling_arrivals(config));
       initialise_barrier(stages.empty(stage), 32 * group_warps(config));
     }
+    initialise_sums(stages, tile.slice);
     publish_barriers();
   }
   __syncthreads();
-  if constexpr (config.k_split > 1) allow_next_launch();
+  if constexpr (launched_slices(config) > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();

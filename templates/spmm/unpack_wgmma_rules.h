@@ -23,6 +23,7 @@ struct UnpackWgmmaRules {
   static_assert(config.stages >= 2 && config.stages <= 8, "stages is 2 to 8");
   static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most_pairs, "strip_pairs is 16 to 512");
   static_assert(config.k_split >= 1, "k is cut into at least one slice");
+  static_assert(!config.cluster_sums || (config.k_split > 1 && config.k_split <= most_cluster_blocks), "a cluster has 2 to 8 slices");
   static_assert(config.producer_warps == 1 || config.producer_warps == 4 || (config.producer_warps == 8 && splits_dense(config)),
                 "producer_warps is 1 or 4, or 8 where they split B");
   static_assert(!splits_dense(config) ||

@@ -132,6 +132,19 @@ TEST_CASE("sparse_tensor_wgmma: the tiles of a large product, their order, and s
     }
 }
 
+TEST_CASE("sparse_tensor_wgmma: slices of k whose blocks are a cluster, with every epilogue's operands") {
+  for (const int k_split : {2, 3, 4, 8})
+    for (const int columns : all_columns) {
+      Spmm problem = problem_of(200);
+      problem.batch = k_split == 3 ? 2 : 1;
+      problem.epilogue = {.bias = Bias::per_column, .residual = true, .activation = Activation::relu, .accumulate = true};
+      SparseTensorWgmmaConfig config = plain(columns);
+      config.k_split = k_split;
+      config.cluster_sums = true;
+      check(SparseCase(sparse::uniform(300, 64 * 15 - 8, 0.95, seed), problem, seed), config);
+    }
+}
+
 TEST_CASE("sparse_tensor_wgmma: strips that do not fit their stage are read from global memory") {
   for (const int passes : {1, 2, 3})
     for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call}) {

@@ -126,6 +126,43 @@ TEST_CASE("unpack_wgmma: the tiles of a large product, their order, and slices o
       }
 }
 
+TEST_CASE("unpack_wgmma: slices of k whose blocks are a cluster, more than a tile has octets among them, and groups in each") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int k_split : {2, 3, 8})
+      for (const int k_groups : {1, 2})
+        for (const int columns : {16, 64}) {
+          Spmm problem = problem_of(72, element);
+          problem.batch = k_split == 3 ? 3 : 1;
+          problem.epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true};
+          UnpackWgmmaConfig config = plain(problem, columns);
+          config.prepare_dense = true;
+          config.k_groups = k_groups;
+          config.producer_warps = 4;
+          config.stages = 2 * k_groups;
+          config.k_split = k_split;
+          config.cluster_sums = true;
+          // Tiles lie past the last row and column, and the last slice is shorter than the others.
+          check(UnpackCase(sparse::uniform(200, 64 * (4 * k_split - 1) - 9, 0.7, seed), problem, seed), config);
+        }
+}
+
+TEST_CASE("unpack_wgmma: a cluster of blocks that split B, or copy it by a map, and exchange registers") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16})
+    for (const int k_split : {2, 4}) {
+      const Spmm problem = problem_of(192, element);
+      UnpackWgmmaConfig config = plain(problem, 64);
+      config.prepare_dense = false;
+      config.tensor_copies = element == Dtype::f16;
+      config.warpgroups = 2;
+      config.producer_warps = 4;
+      config.stages = 4;
+      config.overlap = true;
+      config.k_split = k_split;
+      config.cluster_sums = true;
+      check(UnpackCase(sparse::uniform(700, 1024, 0.8, seed), problem, seed), config);
+    }
+}
+
 TEST_CASE("unpack_wgmma: strips that do not fit their stage are unpacked from global memory") {
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const int pairs : {16, 100, 256})
@@ -190,6 +227,7 @@ TEST_CASE("unpack_wgmma: every epilogue, layout and type of C") {
     UnpackWgmmaConfig config = plain(problem, problem.n > 32 ? 64 : problem.n > 8 ? 16 : 8);
     config.prepare_dense = true;
     config.k_split = c.host.walked.cols > 64 ? 1 + static_cast<int>(random.below(2)) : 1;
+    config.cluster_sums = config.k_split > 1 && random.below(2) == 0;
     check(c, config);
   }
 }
@@ -305,6 +343,7 @@ TEST_CASE("unpack_wgmma: a thousand executes back to back, on one workspace and 
           UnpackWgmmaConfig config = plain(problem, mapped ? 64 : 32);
           config.tensor_copies = mapped;
           config.k_split = k_split;
+          config.cluster_sums = k_split == 2 && lifetime == ValueLifetime::persistent;
           config.overlap = true;
           const FieldMap fields = codegen::to_map(config);
           INFO(to_text(fields));

@@ -1,5 +1,7 @@
 #include "device/cuda/cuda_device.hpp"
 
+#include <array>
+
 #include "base/text.hpp"
 #include "device/cuda/cuda_kernel.hpp"
 #include "device/cuda/tensor_map.hpp"
@@ -11,6 +13,21 @@ namespace {
 constexpr int hopper = 90;  // the first with programmatic dependent launch, and with tensor maps
 
 DevicePointer address(const void* memory) { return reinterpret_cast<DevicePointer>(memory); }
+
+/// What a launch says of itself beside its sizes.
+struct LaunchAttributes {
+  std::array<LaunchAttribute, 2> list = {};
+  unsigned count = 0;
+
+  void add_overlap() {
+    list[count].id = LaunchAttributeId::programmatic_stream_serialization;
+    list[count++].value.programmatic_stream_serialization_allowed = 1;
+  }
+  void add_cluster(unsigned blocks) {
+    list[count].id = LaunchAttributeId::cluster_dimension;
+    list[count++].value.cluster_dimension = {1, blocks, 1};
+  }
+};
 
 const CudaKernel& cuda_kernel(const Kernel& kernel) { return static_cast<const CudaKernel&>(kernel); }
 
@@ -48,9 +65,9 @@ void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& 
     fail(ErrorCode::internal, "cannot launch kernel: its parameter has {} bytes, {} were given", loaded.argument_bytes(), argument_bytes);
   }
   const ContextScope scope(*context_);
-  LaunchAttribute after_previous{.id = LaunchAttributeId::programmatic_stream_serialization, .padding = {}, .value = {}};
-  after_previous.value.programmatic_stream_serialization_allowed = 1;
-  const bool overlaps = shape.waits_for_previous && properties_.capability >= hopper;
+  LaunchAttributes attributes;
+  if (shape.waits_for_previous && properties_.capability >= hopper) attributes.add_overlap();
+  if (shape.cluster > 1) attributes.add_cluster(shape.cluster);
   const LaunchConfig config{.grid_x = shape.grid.x,
                             .grid_y = shape.grid.y,
                             .grid_z = shape.grid.z,
@@ -59,8 +76,8 @@ void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& 
                             .block_z = shape.block.z,
                             .shared_bytes = static_cast<unsigned>(shape.shared_bytes),
                             .stream = stream,
-                            .attributes = &after_previous,
-                            .attribute_count = overlaps ? 1U : 0U};
+                            .attributes = attributes.list.data(),
+                            .attribute_count = attributes.count};
   void* parameters[] = {const_cast<void*>(arguments)};  // NOLINT: the driver only reads it
   driver().require("launch kernel", driver().cuLaunchKernelEx, &config, loaded.function(), parameters, nullptr);
 }

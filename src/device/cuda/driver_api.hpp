@@ -73,7 +73,7 @@ enum class TensorSwizzle : unsigned { bytes_128 = 3 };
 enum class TensorL2Promotion : unsigned { bytes_256 = 3 };
 enum class TensorFill : unsigned { zeros = 0 };
 enum class LibraryOption : unsigned { binary_is_preserved = 1 };
-enum class LaunchAttributeId : unsigned { programmatic_stream_serialization = 6 };
+enum class LaunchAttributeId : unsigned { cluster_dimension = 4, programmatic_stream_serialization = 6 };
 
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0;
@@ -83,11 +83,18 @@ struct Uuid {
   char bytes[16];
 };
 
+struct ClusterDimension {
+  unsigned x;
+  unsigned y;
+  unsigned z;
+};
+
 struct LaunchAttribute {
   LaunchAttributeId id;
   char padding[8 - sizeof(LaunchAttributeId)];
   union {
     char bytes[64];
+    ClusterDimension cluster_dimension;
     int programmatic_stream_serialization_allowed;
   } value;
 };

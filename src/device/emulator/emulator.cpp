@@ -103,6 +103,7 @@ class Emulator final : public Device {
   void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const override {
     const auto& library = static_cast<const KernelLibrary&>(kernel);
     check_shape(library, shape);
+    if (shape.cluster > 1) fail(ErrorCode::device_failure, "cannot launch kernel {}: the emulator has no clusters of blocks", library.name());
     if (argument_bytes != library.argument_bytes() || argument_bytes > most_argument_bytes)
       fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of arguments given, its parameter has {}", library.name(), argument_bytes,
            library.argument_bytes());

@@ -14,7 +14,7 @@ namespace vostok::ops::sparse_tensor {
 
 static_assert(codegen::lists_every_field<SparseTensorTraits>(), "fields(SparseTensorTraits) must name every member");
 
-SparseTensorTraits traits(const SpmmQuery& query, int k_split) {
+SparseTensorTraits traits(const SpmmQuery& query, int launched_slices) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
   SparseTensorTraits t = {.element = problem.element,
@@ -22,7 +22,7 @@ SparseTensorTraits traits(const SpmmQuery& query, int k_split) {
                           .batched = problem.batch > 1,
                           .dense_layout = problem.dense_layout,
                           .dense_alignment = dense_alignment(query)};
-  if (k_split > 1) return t;
+  if (launched_slices > 1) return t;
   t.output = problem.output.value_or(problem.element);
   t.output_layout = problem.output_layout;
   t.output_alignment = output_alignment(query);
@@ -34,14 +34,9 @@ SparseTensorTraits traits(const SpmmQuery& query, int k_split) {
   return t;
 }
 
-Workspace workspace(const SpmmQuery& query, const Tile& tile, int k_split, bool stream_output) {
-  Workspace space{.product = {.tile_rows = tile.rows,
-                              .tile_columns = tile.columns,
-                              .k_split = k_split,
-                              .partial_offset_bytes = sparse_workspace_bytes(query),
-                              .stream_output = stream_output}};
-  space.bytes = space.product.partial_offset_bytes + partial_sums_bytes(query, space.product);
-  return space;
+Workspace workspace(const SpmmQuery& query, SlicedProduct product) {
+  product.partial_offset_bytes = sparse_workspace_bytes(query);
+  return {.product = product, .bytes = product.partial_offset_bytes + partial_sums_bytes(query, product)};
 }
 
 std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.statistics.cols); }
@@ -134,7 +129,8 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
     const double bytes = strips * (expected_strip_bytes(query) + packed_header_bytes) + 8.0 * static_cast<double>(query.statistics.nonzeros);
     us += next_launch_us + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
   }
-  if (product.k_split > 1) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
+  if (product.k_split > 1 && !product.cluster_sums)
+    us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
   return us;
 }
 

@@ -14,19 +14,16 @@
 
 namespace vostok::ops::sparse_tensor {
 
-/// What the problem fixes for the kernel. One that adds up part of k leaves C and the epilogue to the sum.
-SparseTensorTraits traits(const SpmmQuery& query, int k_split);
+/// What the problem fixes for the kernel. Where a second launch adds up several slices of k, the kernel leaves C and the epilogue to it.
+SparseTensorTraits traits(const SpmmQuery& query, int launched_slices);
 
-/// Where a config's launches leave what they prepare: packed values, then sums of slices. `tile`: rows and columns of a block.
-struct Tile {
-  int rows = 0;
-  int columns = 0;
-};
+/// Where a config's launches leave what they prepare: packed values, then sums of slices.
 struct Workspace {
   SlicedProduct product;
   std::int64_t bytes = 0;
 };
-Workspace workspace(const SpmmQuery& query, const Tile& tile, int k_split, bool stream_output);
+/// `product`: how a config cuts it; where its slices' sums lie is decided here.
+Workspace workspace(const SpmmQuery& query, SlicedProduct product);
 
 /// k blocks of 64 of the matrix, and of a slice of k.
 std::int64_t k_blocks(const SpmmQuery& query);

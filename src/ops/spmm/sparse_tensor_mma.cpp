@@ -27,7 +27,9 @@ Launch multiply_launch(const SpmmQuery& query, const SparseTensorMmaConfig& conf
 }  // namespace
 
 sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  return sparse_tensor::workspace(query, {.rows = tile_rows(config), .columns = tile_columns(config)}, config.k_split, config.stream_output);
+  return sparse_tensor::workspace(
+      query,
+      {.tile_rows = tile_rows(config), .tile_columns = tile_columns(config), .k_split = config.k_split, .stream_output = config.stream_output});
 }
 
 }  // namespace sparse_tensor_mma

@@ -14,14 +14,17 @@ namespace {
 static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(), "fields(SparseTensorWgmmaConfig) must name every member");
 
 Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology, bool is_first) {
-  const SparseTensorTraits t = sparse_tensor::traits(query, config.k_split);
+  const SparseTensorTraits t = sparse_tensor::traits(query, launched_slices(config));
   codegen::KernelRequest request = {
       .family = "sparse_tensor_wgmma",
       .header = "spmm/sparse_tensor_wgmma.h",
       .expression = codegen::name_expression("sparse_tensor_wgmma", "SparseTensorTraits", t, "SparseTensorWgmmaConfig", config),
       .features = "a"};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  const device::LaunchShape shape = {.grid = {},
+                                     .block = {static_cast<unsigned>(threads(config))},
+                                     .shared_bytes = shared_bytes(t, config),
+                                     .waits_for_previous = !is_first,
+                                     .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const DenseBoxes boxes = {.layout = t.dense_layout, .element = t.element, .tile_columns = config.tile_columns};
   return launch_maybe_mapped<SparseTensorArgs>(std::move(request), shape, sparse_tensor::binding(query, workspace(query, config).product, topology),
                                                config.tensor_copies, boxes);
@@ -30,7 +33,11 @@ Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& co
 }  // namespace
 
 sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
-  return sparse_tensor::workspace(query, {.rows = tile_rows(config), .columns = config.tile_columns}, config.k_split, config.stream_output);
+  return sparse_tensor::workspace(query, {.tile_rows = tile_rows(config),
+                                          .tile_columns = config.tile_columns,
+                                          .k_split = config.k_split,
+                                          .cluster_sums = config.cluster_sums,
+                                          .stream_output = config.stream_output});
 }
 
 }  // namespace sparse_tensor_wgmma
@@ -68,7 +75,7 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology, list.empty()));
-    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product));
+    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product));
     return list;
   }
 };

@@ -62,15 +62,19 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
   const double batch = as_double(query.problem.batch);
   const double blocks = as_double(ceil_div(s.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
-  const double resident = machine.multiprocessors * config.min_blocks;
+  const double multiprocessors = machine.clustered_multiprocessors(tile_parts(config).blocks);
+  const double resident = multiprocessors * config.min_blocks;
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  const double store_cycles = 300 + tile_rows(config) * config.tile_columns * 4.0 / 24;
+  constexpr double cluster_cycles = 1050;  // two barriers, and sums on their way between multiprocessors
+  const TileParts parts = tile_parts(config);
+  const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 48.0;
+  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24 / parts.blocks;
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };
   double cycles = full_waves * wave_cycles(config.min_blocks);
-  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
+  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
   const double packed = as_double(ceil_div(s.rows, packed_strip_rows) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
   const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) / machine.memory_bytes_per_us;

@@ -20,7 +20,7 @@ struct Case {
   const SpmmQuery& query;
   const SparseTensorWgmmaConfig& config;
 
-  SparseTensorTraits traits() const { return sparse_tensor::traits(query, config.k_split); }
+  SparseTensorTraits traits() const { return sparse_tensor::traits(query, launched_slices(config)); }
 };
 
 struct Rule {
@@ -70,6 +70,12 @@ constexpr std::array rules = {
            return c.config.k_split > 1 &&
                   (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >= sparse_tensor::k_blocks(c.query);
          }},
+    Rule{"cluster_sums takes 2 to 8 slices of k, the blocks of a cluster",
+         [](const Case& c) { return c.config.cluster_sums && (c.config.k_split < 2 || c.config.k_split > most_cluster_blocks); }},
+    Rule{"the sums of a cluster's slices do not fit in the place of the stages",
+         [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
+    Rule{"the grid's y holds fewer clusters than the batch has",
+         [](const Case& c) { return c.config.cluster_sums && c.query.problem.batch > most_blocks_on_y / c.config.k_split; }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
@@ -89,7 +95,7 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) {
-           return c.config.k_split > 1 && partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
+           return launched_slices(c.config) > 1 && partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
          }},
 };
 

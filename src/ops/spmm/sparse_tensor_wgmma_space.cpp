@@ -22,7 +22,12 @@ constexpr std::array shapes = {Shape{2, 256, 1}, Shape{2, 128, 1}, Shape{1, 128,
                                Shape{1, 128, 1}, Shape{2, 64, 1},  Shape{1, 64, 2},  Shape{1, 64, 1}};
 /// Passes of a strip that stages have room for: every strip's, or those that strips have where few nonzeros share four columns.
 constexpr std::array pass_rooms = {sparse_steps * sparse_most_passes, 3};
-constexpr std::array k_splits = {1, 2, 3, 4, 6, 8};
+/// How k is cut, and whether the slices' blocks add up as a cluster.
+struct Slicing {
+  int k_split;
+  bool cluster_sums;
+};
+constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true}, Slicing{3, true}, Slicing{4, true}, Slicing{4, false}, Slicing{8, false}};
 constexpr std::array raster_row_counts = {8, 4, 16, 32};
 
 /// Whether the copy engine copies B, the likely better first.
@@ -37,20 +42,21 @@ int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& confi
   constexpr std::int64_t reserved_shared_bytes = 1024;
   SparseTensorWgmmaConfig one = config;
   one.stages = 1;
-  const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, config.k_split), one);
+  const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, launched_slices(config)), one);
   const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
   return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
 }
 
-SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, int k_split, bool tensor_copies) {
+SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, const Slicing& slicing, bool tensor_copies) {
   SparseTensorWgmmaConfig config = {.warpgroups = shape.warpgroups,
                                     .tile_columns = shape.tile_columns,
                                     .strip_passes = strip_passes,
-                                    .k_split = k_split,
+                                    .k_split = slicing.k_split,
                                     .producer_warps = tensor_copies && shape.warpgroups == 1 ? 1 : 4,
                                     .min_blocks = shape.min_blocks,
                                     .stream_output = sparse_tensor::streams_output(query),
-                                    .tensor_copies = tensor_copies};
+                                    .tensor_copies = tensor_copies,
+                                    .cluster_sums = slicing.cluster_sums};
   config.stages = stages_that_fit(query, config);
   return config;
 }
@@ -60,8 +66,8 @@ template <class Visit>
 void for_each_config(const SpmmQuery& query, Visit visit) {
   for (const Shape& shape : shapes)
     for (const int strip_passes : pass_rooms)
-      for (const int k_split : k_splits)
-        for (const bool by_map : tensor_copies(query)) visit(config_of(query, shape, strip_passes, k_split, by_map));
+      for (const Slicing& slicing : slicings)
+        for (const bool by_map : tensor_copies(query)) visit(config_of(query, shape, strip_passes, slicing, by_map));
 }
 
 void add_new(std::vector<SparseTensorWgmmaConfig>& list, const SparseTensorWgmmaConfig& config) {
@@ -84,13 +90,17 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
   return list;
 }
 
+bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfig& b) {
+  return a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks;
+}
+
 }  // namespace
 
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
   const std::vector<Ranked> list = ranked(query);
   if (!list.empty()) return list.front().config;
   // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, shapes.back(), pass_rooms.back(), k_splits.front(), false);
+  return config_of(query, shapes.back(), pass_rooms.back(), slicings.front(), false);
 }
 
 std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) {
@@ -106,11 +116,14 @@ std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) {
 
 std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t length = 12;
+  constexpr int few = 5;
   std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
   for (const Ranked& candidate : ranked(query)) {
     if (list.size() == length) break;
     // Measured with 137 configs of five problems: threads that copy B are 2 % faster than the copy engine at best, and up to 42 % slower.
     if (candidate.config.tensor_copies != list.front().tensor_copies) continue;
+    // Slicings of the likely best tile would crowd out other tiles.
+    if (std::count_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) { return is_same_tile(c, candidate.config); }) >= few) continue;
     add_new(list, candidate.config);
     // The model is least sure of how tiles share what they read.
     SparseTensorWgmmaConfig other = candidate.config;

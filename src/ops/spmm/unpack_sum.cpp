@@ -47,7 +47,7 @@ struct SumBinding {
 
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {
   constexpr const char* what = "bytes of the sums of slices";
-  if (product.k_split == 1) return 0;
+  if (product.k_split == 1 || product.cluster_sums) return 0;
   const std::int64_t rows = round_up(query.statistics.rows, product.tile_rows);
   const std::int64_t columns = round_up(query.n.most, product.tile_columns);
   const std::int64_t slices = checked_multiply(query.problem.batch, product.k_split, what);

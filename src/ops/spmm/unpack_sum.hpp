@@ -14,6 +14,7 @@ struct SlicedProduct {
   int tile_rows = 0;
   int tile_columns = 0;
   int k_split = 1;
+  bool cluster_sums = false;              ///< slices add up by themselves: no memory between, no second launch
   std::int64_t partial_offset_bytes = 0;  ///< where the slices' sums lie in the workspace, a multiple of 256
   bool stream_output = false;
 };

@@ -74,8 +74,11 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                                     .header = "spmm/unpack_wgmma.h",
                                     .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", config),
                                     .features = "a"};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  const device::LaunchShape shape = {.grid = {},
+                                     .block = {static_cast<unsigned>(threads(config))},
+                                     .shared_bytes = shared_bytes(t, config),
+                                     .waits_for_previous = !is_first,
+                                     .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const Binding binding = {.packed = packed_operand(query, config.mode, topology, 0),
                            .split = workspace.dense,
                            .product = workspace.product,
@@ -113,6 +116,7 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
   layout.product = {.tile_rows = tile_rows(config),
                     .tile_columns = config.tile_columns,
                     .k_split = config.k_split,
+                    .cluster_sums = config.cluster_sums,
                     .partial_offset_bytes = layout.bytes,
                     .stream_output = config.stream_output};
   layout.bytes += round_up(partial_sums_bytes(query, layout.product), alignment_bytes);
@@ -127,7 +131,7 @@ UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config
                          .dense_layout = config.prepare_dense ? Layout::row_major : problem.dense_layout,
                          .long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks};
   // A kernel that adds up part of k leaves C and the epilogue to the sum.
-  if (config.k_split > 1) return t;
+  if (launched_slices(config) > 1) return t;
   t.output = problem.output.value_or(problem.element);
   t.output_layout = problem.output_layout;
   t.output_alignment = output_alignment(query);
@@ -176,7 +180,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, config.mode, topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology, list.empty()));
-    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, workspace.product));
+    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product));
     return list;
   }
 };

@@ -90,19 +90,23 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double batch = as_double(query.problem.batch);
   const double k_blocks = as_double(packed_k_blocks(query.statistics.cols));
   const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
-  const double resident = machine.multiprocessors * config.min_blocks;
+  const double multiprocessors = machine.clustered_multiprocessors(tile_parts(config).blocks);
+  const double resident = multiprocessors * config.min_blocks;
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  const double exchange_cycles = config.k_groups == 1 ? 0 : 150 + group_sums_bytes(config) / 48.0;
-  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24;
+  constexpr double cluster_cycles = 900;  // two barriers, and sums on their way between multiprocessors
+  const TileParts parts = tile_parts(config);
+  double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 48.0;
+  if (parts.blocks > 1) exchange_cycles += cluster_cycles;
+  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24 / parts.blocks;
   constexpr double exposed_unpacking = 1.06;  // where warpgroups hide one another's by chance alone
   const double blocks_cycles = as_double(slice_blocks(query, config)) * (config.overlap ? 1 : exposed_unpacking);
   const auto wave_cycles = [&](int together) {
     return blocks_cycles * shared_cycles(block, together, config.warpgroups > 1) + start_cycles + store_cycles * together;
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
-  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / machine.multiprocessors)));
+  if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
   const double packed_bytes =
       as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.3;        // measured: strips come at three quarters of what memory hands out
@@ -115,7 +119,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
   if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
-  if (config.k_split > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
+  if (launched_slices(config) > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
   if (query.problem.value_lifetime == ValueLifetime::per_call)
     us += next_launch_us + (packed_bytes * 2 + 8 * as_double(query.statistics.nonzeros)) / l2_bytes_per_us;
   return us;

@@ -108,6 +108,10 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
+    Rule{"cluster_sums takes 2 to 8 slices of k, the blocks of a cluster",
+         [](const Case& c) { return c.config.cluster_sums && (c.config.k_split < 2 || c.config.k_split > most_cluster_blocks); }},
+    Rule{"the grid's y holds fewer clusters than the batch has",
+         [](const Case& c) { return c.config.cluster_sums && c.query.problem.batch > most_blocks_on_y / c.config.k_split; }},
     Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
          [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     Rule{"the grid's x holds fewer tiles than there are",
@@ -128,8 +132,8 @@ constexpr std::array rules = {
            return bytes > most_shared_bytes(c.query) ||
                   c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_multiprocessor(c.query);
          }},
-    Rule{"the sums of k_groups do not fit in the place of the stages",
-         [](const Case& c) { return group_sums_bytes(c.config) > c.config.stages * stage_bytes(c.traits(), c.config); }},
+    Rule{"the sums of k_groups, or of a cluster's slices, do not fit in the place of the stages",
+         [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
     Rule{"half of the tile's rows or more would lie past the last one",

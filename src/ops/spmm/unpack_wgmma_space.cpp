@@ -21,7 +21,13 @@ struct Warpgroups {
 constexpr std::array<Warpgroups, 6> warpgroup_counts = {{{2, 1}, {1, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}};
 constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
 constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
-constexpr std::array k_splits = {1, 2, 3, 4, 6, 8, 12, 16};
+/// How k is cut, and whether the slices' blocks add up as a cluster.
+struct Slicing {
+  int k_split;
+  bool cluster_sums;
+};
+constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},  Slicing{4, true},  Slicing{8, true},
+                                 Slicing{3, false}, Slicing{4, false}, Slicing{6, false}, Slicing{8, false}, Slicing{16, false}};
 constexpr std::array raster_row_counts = {8, 2, 32};
 
 std::vector<PackedMode> modes(const SpmmQuery& query) {
@@ -117,6 +123,11 @@ void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
                                      .tensor_copies = tensor_copies}));
 }
 
+void cut(UnpackWgmmaConfig& config, const Slicing& slicing) {
+  config.k_split = slicing.k_split;
+  config.cluster_sums = slicing.cluster_sums;
+}
+
 struct Ranked {
   UnpackWgmmaConfig config;
   double us;
@@ -125,8 +136,8 @@ struct Ranked {
 /// Of a shape the slicing of k that the cost model likes best, where the rules admit one.
 std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig config) {
   std::optional<Ranked> best;
-  for (const int k_split : k_splits) {
-    config.k_split = k_split;
+  for (const Slicing& slicing : slicings) {
+    cut(config, slicing);
     if (forbidden(query, config)) continue;
     const double us = predict_us(query, config);
     if (!best || us < best->us) best = Ranked{config, us};
@@ -165,9 +176,9 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
   std::vector<UnpackWgmmaConfig> list = {standard};
   for (const int strip_pairs : strip_rooms(query))
     for_each_shape(query, strip_pairs, [&](UnpackWgmmaConfig config) {
-      for (const int k_split : k_splits)
+      for (const Slicing& slicing : slicings)
         for (const int raster_rows : raster_row_counts) {
-          config.k_split = k_split;
+          cut(config, slicing);
           config.raster_rows = raster_rows;
           if (!(config == standard)) list.push_back(config);
         }
@@ -189,7 +200,8 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit; what tiles
     // share in L2 it does not know.
     UnpackWgmmaConfig other = shape.config;
-    other.k_split = other.k_split == 1 ? 2 : other.k_split / 2;
+    const int slices = other.k_split == 1 ? 2 : other.k_split / 2;
+    cut(other, {slices, slices > 1});
     if (list.size() < most && !forbidden(query, other)) add_new(list, other);
     if (list.size() > few) continue;
     if (query.n.most >= many_tiles * shape.config.tile_columns) {

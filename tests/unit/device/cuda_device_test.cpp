@@ -87,9 +87,28 @@ TEST_CASE("a launch that waits for the previous one says so to the driver, and n
     const fake::Launch launch = driver->last_launch();
     REQUIRE(launch.config.attribute_count == (capability == 9 ? 1 : 0));
     if (capability == 9) {
-      CHECK(launch.attribute.id == device::cuda::LaunchAttributeId::programmatic_stream_serialization);
-      CHECK(launch.attribute.value.programmatic_stream_serialization_allowed == 1);
+      CHECK(launch.attributes[0].id == device::cuda::LaunchAttributeId::programmatic_stream_serialization);
+      CHECK(launch.attributes[0].value.programmatic_stream_serialization_allowed == 1);
     }
+  }
+}
+
+TEST_CASE("a launch of clusters says how many blocks along y each has, beside that it waits for the previous one") {
+  FakeDriver driver;
+  driver->set("capability_major", 9);
+  const auto device = device::open_cuda(0, {});
+  const auto kernel = device->load(image_of(), 0);
+  const Arguments arguments;
+  for (const bool waits : {false, true}) {
+    CAPTURE(waits);
+    device->launch(nullptr, *kernel, {.grid = {5, 8, 1}, .waits_for_previous = waits, .cluster = 4}, &arguments, sizeof(arguments));
+    const fake::Launch launch = driver->last_launch();
+    REQUIRE(launch.config.attribute_count == (waits ? 2 : 1));
+    const device::cuda::LaunchAttribute& last = launch.attributes[waits ? 1 : 0];
+    CHECK(last.id == device::cuda::LaunchAttributeId::cluster_dimension);
+    CHECK(last.value.cluster_dimension.x == 1);
+    CHECK(last.value.cluster_dimension.y == 4);
+    CHECK(last.value.cluster_dimension.z == 1);
   }
 }
 

@@ -173,6 +173,7 @@ TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a, and only 
       const ops::SpmmQuery query = query_of(problem, layer);
       SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
       config.k_split = k_split;
+      config.cluster_sums = false;
       std::vector<std::string> wanted = {"sparse_tensor_wgmma"};
       if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
       if (k_split > 1) wanted.emplace_back("unpack_sum");
@@ -184,6 +185,25 @@ TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a, and only 
       }
       CHECK(names == wanted);
     }
+}
+
+TEST_CASE("sparse_tensor_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the epilogue") {
+  const Spmm problem{.n = 256, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
+  const ops::SpmmQuery query = query_of(problem, layer);
+  SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+  config.k_split = 2;
+  for (const bool cluster : {false, true}) {
+    CAPTURE(cluster);
+    config.cluster_sums = cluster;
+    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+    REQUIRE(launches.size() == (cluster ? 1 : 2));
+    CHECK(shape_of(launches.front(), problem).cluster == (cluster ? 2 : 1));
+    const bool adds_bias = launches.front().request().expression.find("Bias::per_row") != std::string::npos;
+    CHECK(adds_bias == cluster);
+    CHECK((ops::sparse_tensor_wgmma::workspace(query, config).bytes == 0) == cluster);
+  }
+  config.k_split = 9;
+  CHECK(holds(ops::sparse_tensor_wgmma::forbidden(query, config).value_or(""), "2 to 8 slices"));
 }
 
 TEST_CASE("the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {

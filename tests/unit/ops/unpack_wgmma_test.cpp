@@ -134,11 +134,12 @@ TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one"
 
 TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   const UnpackWgmmaConfig narrow = ops::unpack_wgmma::default_config(query_of({.n = 128, .value_lifetime = ValueLifetime::persistent}, layer));
-  CHECK(narrow.warpgroups == 1);
-  CHECK(narrow.k_groups <= 2);
+  CHECK(narrow.warpgroups == 2);
+  CHECK(narrow.k_groups == 1);
   CHECK(narrow.tile_columns == 128);
   CHECK(narrow.overlap);
-  CHECK(narrow.k_split == 1);
+  CHECK(narrow.k_split == 2);
+  CHECK(narrow.cluster_sums);
   const Spmm small{.n = 32, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   test::FakeDevice device;
   device.tensor_maps = false;  // among the ways that were measured
@@ -194,6 +195,13 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; })->find("producer_warps") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 256; })->find("registers") != std::string::npos);
   CHECK(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 33; })->find("slices") != std::string::npos);
+  CHECK_FALSE(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 8, c.cluster_sums = true; }));
+  for (const int slices : {1, 16})
+    CHECK(forbidden(query, [=](UnpackWgmmaConfig& c) { c.k_split = slices, c.k_groups = 1, c.cluster_sums = true; })->find("2 to 8 slices") !=
+          std::string::npos);
+  CHECK(forbidden(query_of({.n = 128, .batch = 20000}, layer), [](UnpackWgmmaConfig& c) {
+          c.k_split = 4, c.cluster_sums = true;
+        })->find("clusters") != std::string::npos);
   const ops::SpmmQuery odd = query_of({.n = 63, .element = Dtype::f16}, layer);
   CHECK(forbidden(odd, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::f16x1, c.prepare_dense = false; })->find("16 bytes of a copy") !=
         std::string::npos);
@@ -263,6 +271,7 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a lau
       const ops::SpmmQuery query = query_of(problem, layer);
       UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
       config.k_split = k_split;
+      config.cluster_sums = false;
       std::vector<std::string> names;
       for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
         names.push_back(launch.request().family);
@@ -281,6 +290,7 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a lau
     const ops::SpmmQuery query = query_of(direct, layer);
     UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
     config.k_split = 1;
+    config.cluster_sums = false;
     config.prepare_dense = false;
     const std::vector<ops::Launch> alone = family().launches(query, codegen::to_map(config), {});
     REQUIRE(alone.size() == 1);
@@ -289,6 +299,27 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a lau
     const std::int64_t prepared = ops::unpack_wgmma::workspace_layout(query, config).bytes;
     config.prepare_dense = false;
     CHECK(ops::unpack_wgmma::workspace_layout(query, config).bytes < prepared);
+  }
+}
+
+TEST_CASE("unpack_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the epilogue") {
+  Spmm problem{.n = 128, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
+  const ops::SpmmQuery query = query_of(problem, layer);
+  UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+  config.k_split = 4;
+  for (const bool cluster : {false, true}) {
+    CAPTURE(cluster);
+    config.cluster_sums = cluster;
+    CHECK(ops::unpack_wgmma::traits(query, config).bias == (cluster ? Bias::per_row : Bias::none));
+    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+    CHECK((launches.back().request().family == "unpack_sum") == !cluster);
+    const ops::Launch& product = cluster ? launches.back() : launches[launches.size() - 2];
+    REQUIRE(product.request().family == "unpack_wgmma");
+    const device::LaunchShape shape = shape_of(product, problem);
+    CHECK(shape.cluster == (cluster ? 4 : 1));
+    CHECK(shape.grid.y == 4);
+    const ops::unpack_wgmma::WorkspaceLayout layout = ops::unpack_wgmma::workspace_layout(query, config);
+    CHECK((layout.bytes == layout.product.partial_offset_bytes) == cluster);
   }
 }
 

@@ -1,5 +1,6 @@
 // A CUDA driver over host memory. Streams finish at once unless they are stalled, kernels do nothing but are recorded,
 // and every call can be told to fail. FAKE_CUDA_OLD leaves out what drivers before CUDA 12 lack.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -253,8 +254,8 @@ Result cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int value) {
 Result cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle, void** parameters, void**) {
   return run({"cuLaunchKernelEx", true, false, &stream_of(config->stream)}, [&] {
     vostok::fake::Launch& launch = state().last_launch;
-    launch = {.config = *config, .attribute = {}, .context = current, .first_argument = 0};
-    if (config->attribute_count == 1) launch.attribute = config->attributes[0];
+    launch = {.config = *config, .attributes = {}, .context = current, .first_argument = 0};
+    std::copy_n(config->attributes, config->attribute_count, launch.attributes.begin());
     std::memcpy(&launch.first_argument, parameters[0], sizeof(int));
     return Result::success;
   });

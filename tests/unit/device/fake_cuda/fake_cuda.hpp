@@ -2,6 +2,7 @@
 // the CUDA device runs on a machine without one. Tests find the controls in it by name.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace vostok::fake {
 /// What the last launch was given.
 struct Launch {
   device::cuda::LaunchConfig config;
-  device::cuda::LaunchAttribute attribute;  ///< meaningful where config.attribute_count is 1
+  std::array<device::cuda::LaunchAttribute, 2> attributes;  ///< the first config.attribute_count of them
   device::cuda::ContextHandle context;
   int first_argument;
 };
