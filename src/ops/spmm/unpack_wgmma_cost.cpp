@@ -1,5 +1,5 @@
 // The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other, and
-// the launches around. Constants stand for an H200, fitted to what 341 problems took there (bench/NOTES.md); it ranks, nothing more.
+// the launches around. Constants stand for an H200, fitted to what 123 problems took there (bench/NOTES.md); it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -35,27 +35,30 @@ struct BlockCycles {
 };
 
 BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  constexpr double least_multiplication = 20;
-  constexpr double unpack_instructions = 16 * 4.5 + 45;
-  constexpr double unpack_latency = 431;
-  constexpr double barrier_latency = 110;
+  constexpr double least_multiplication = 16;
+  const double unpack_instructions = terms(c) == 2 ? 170 : 83;
+  constexpr double unpack_latency = 604;
+  constexpr double overflow_latency = 523;  // of a warp that looks whether its strip fits the stage, to unpack it from there or from memory
+  constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
-  constexpr double direct_producer_latency = 397;  // measured: k blocks follow one another no faster
-  constexpr double split_unit_instructions = 430;
-  constexpr double split_unit_latency = 1700;  // loads, and what follows
-  constexpr double l2_bytes_per_cycle = 37.2;  // of one multiprocessor, by bulk copies, however many others copy
+  constexpr double direct_producer_latency = 397;   // measured: k blocks follow one another no faster
+  constexpr double split_unit_instructions = 1500;  // issue slots that it takes from those that multiply
+  constexpr double split_unit_latency = 2170;       // loads, and what follows
+  constexpr double l2_bytes_per_cycle = 37.3;       // of one multiprocessor, by bulk copies, however many others copy
   const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
   const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns) : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
-  const double unpacking = unpack_latency + unpack_instructions;
+  const double unpacking = unpack_latency + (c.strip_pairs < packed_most_pairs ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
   // A group has as many k blocks' time for its chain as there are groups.
   const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
-  const double ring = ring_cycles(chain, memory, c.stages, as_double(slice_blocks(query, c)));
+  // A stage for B that the block splits is full only after that.
+  const double refill = memory + (splits_dense(c) ? split_unit_latency : 0);
+  const double ring = ring_cycles(chain, refill, c.stages, as_double(slice_blocks(query, c)));
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
           .memory = memory,
@@ -66,7 +69,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 /// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where
 /// warpgroups wait for the same stage: they unpack together, and multiply together.
 double shared_cycles(const BlockCycles& block, int blocks, bool lockstep) {
-  const double overlap_loss = lockstep ? 0.325 : 0.126;
+  const double overlap_loss = lockstep ? 0.169 : 0.099;
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -81,10 +84,11 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 }  // namespace
 
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  constexpr double launch_us = 1.6;
-  constexpr double next_launch_us = 0.638;
-  constexpr double start_cycles = 1180;  // barriers, the first copies
-  constexpr double l2_bytes_per_us = 5.0e6;
+  constexpr double launch_us = 1.0;
+  constexpr double next_launch_us = 1.34;
+  constexpr double start_cycles = 1320;      // barriers, the first copies
+  constexpr double warp_start_cycles = 120;  // of each warp of a block
+  constexpr double l2_bytes_per_us = 7.3e6;
   const Machine machine = machine_of(query);
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
   const double batch = as_double(query.problem.batch);
@@ -95,21 +99,21 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  constexpr double cluster_cycles = 900;  // two barriers, and sums on their way between multiprocessors
+  constexpr double cluster_cycles = 720;  // two barriers, and sums on their way between multiprocessors
   const TileParts parts = tile_parts(config);
-  double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 48.0;
+  double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 19.2;
   if (parts.blocks > 1) exchange_cycles += cluster_cycles;
-  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24 / parts.blocks;
-  constexpr double exposed_unpacking = 1.06;  // where warpgroups hide one another's by chance alone
-  const double blocks_cycles = as_double(slice_blocks(query, config)) * (config.overlap ? 1 : exposed_unpacking);
+  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 30 / parts.blocks;
+  const double begin_cycles = start_cycles + warp_start_cycles * threads(config) / 32;
+  const double steps = as_double(slice_blocks(query, config));
   const auto wave_cycles = [&](int together) {
-    return blocks_cycles * shared_cycles(block, together, config.warpgroups > 1) + start_cycles + store_cycles * together;
+    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + store_cycles * together;
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
   const double packed_bytes =
       as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
-  constexpr double streaming = 1.3;        // measured: strips come at three quarters of what memory hands out
+  constexpr double streaming = 1.18;       // fitted: strips come at five sixths of what memory hands out
   constexpr double resident_bytes = 40e6;  // of B and C, that L2 keeps from one call to the next
   const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
   const double prepared_bytes = config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
