@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/topology/form_bytes.hpp"
 
 namespace vostok::ops {
 
@@ -43,12 +44,11 @@ std::optional<PackedMode> packed_mode(std::string_view format) {
 }
 
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked) {
-  constexpr std::int64_t free_header_bytes = std::int64_t{64} << 20;
   constexpr std::int64_t header_bytes_per_nonzero = 64;
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max()) return "packed strips number their values in 32 bits";
   const std::int64_t header_bytes = checked_multiply(strips_of(walked), packed_header_bytes, "bytes of packed strips");
-  if (header_bytes > free_header_bytes + header_bytes_per_nonzero * walked.nonzeros)
+  if (is_mostly_room(header_bytes, walked.nonzeros, header_bytes_per_nonzero))
     return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes, walked.nonzeros);
   if (most_units(walked, 2) > std::numeric_limits<std::int32_t>::max()) return "packed strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;

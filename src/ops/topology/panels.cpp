@@ -4,17 +4,17 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/topology/form_bytes.hpp"
 
 namespace vostok::ops {
 
 std::optional<std::string> panels_declined(const TopologyStatistics& statistics, int panel_rows) {
-  constexpr std::int64_t free_bytes = std::int64_t{64} << 20;
   constexpr std::int64_t bytes_per_nonzero = 16;
   if (!statistics.sorted) return "panels of columns are cut out of sorted rows: a row of A is not sorted";
   if (statistics.nonzeros > std::numeric_limits<std::int32_t>::max()) return "the starts of panels have 32 bits";
   const std::int64_t lines = vostok::panel_count(statistics.cols, panel_rows) + 1;
   const std::int64_t bytes = checked_multiply(checked_multiply(lines, statistics.rows, "starts of panels"), sizeof(std::int32_t), "starts of panels");
-  if (bytes > free_bytes + bytes_per_nonzero * statistics.nonzeros)
+  if (is_mostly_room(bytes, statistics.nonzeros, bytes_per_nonzero))
     return fmt::format("nearly all rows would be empty in nearly all panels: {} bytes of starts for {} nonzeros", bytes, statistics.nonzeros);
   return std::nullopt;
 }

@@ -5,19 +5,19 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/topology/form_bytes.hpp"
 #include "ops/topology/primitives.hpp"
 
 namespace vostok::ops {
 
 std::optional<std::string> row_slots_declined(const TopologyStatistics& statistics, const SlotShape& shape, IndexType index) {
-  constexpr std::int64_t free_bytes = std::int64_t{64} << 20;
   constexpr std::int64_t bytes_per_nonzero = 16;
   if (statistics.longest_row > std::numeric_limits<std::int32_t>::max()) return "the lengths of row slots have 32 bits";
   const std::int64_t count = slot_room(statistics, shape);
   if (count > std::numeric_limits<std::int32_t>::max()) return "row slots have numbers of 32 bits";
   const std::int64_t slot_bytes = std::int64_t{sizeof(RowRecord)} + std::int64_t{shape.entries} * size_of(integer_type(index));
   const std::int64_t bytes = checked_multiply(slot_bytes, count, "row slots");
-  if (bytes > free_bytes + bytes_per_nonzero * statistics.nonzeros)
+  if (is_mostly_room(bytes, statistics.nonzeros, bytes_per_nonzero))
     return fmt::format("most of the slots would be empty: {} bytes for {} nonzeros", bytes, statistics.nonzeros);
   return std::nullopt;
 }

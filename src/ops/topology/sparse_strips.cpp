@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/topology/form_bytes.hpp"
 #include "ops/topology/packed_strips.hpp"
 
 namespace vostok::ops {
@@ -33,12 +34,11 @@ std::optional<Dtype> sparse_format_element(std::string_view format) {
 }
 
 std::optional<std::string> sparse_strips_declined(const TopologyStatistics& walked) {
-  constexpr std::int64_t free_group_bytes = std::int64_t{64} << 20;
   constexpr std::int64_t group_bytes_per_nonzero = 64;
   if (walked.duplicates) return "sparse strips hold a column once: a row of the mask names one twice";
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max()) return "sparse strips number their values in 32 bits";
   const std::int64_t group_bytes = checked_multiply(packed_strip_count(walked.rows, walked.cols), packed_header_bytes, "bytes of sparse strips");
-  if (group_bytes > free_group_bytes + group_bytes_per_nonzero * walked.nonzeros)
+  if (is_mostly_room(group_bytes, walked.nonzeros, group_bytes_per_nonzero))
     return fmt::format("nearly all sparse strips would be empty: {} bytes for the places of {} nonzeros", group_bytes, walked.nonzeros);
   if (most_units(walked) > std::numeric_limits<std::int32_t>::max()) return "sparse strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "ops/topology/form_bytes.hpp"
 #include "ops/topology/primitives.hpp"
 
 namespace vostok::ops {
@@ -18,13 +19,12 @@ Step<TileStepTraits> step(const char* kernel, IndexType index) { return {"topolo
 }  // namespace
 
 std::optional<std::string> tile_lists_declined(const TopologyStatistics& statistics, const TileShape& shape) {
-  constexpr std::int64_t free_bytes = std::int64_t{64} << 20;
   constexpr std::int64_t bytes_per_nonzero = 64;
   if (!statistics.sorted) return "tiles are listed by sorted rows: a row of the mask is not";
   if (statistics.nonzeros > most_narrow || tiles_of_matrix(statistics, shape) > most_narrow || entry_room(statistics, shape) > most_narrow)
     return "tiles and their entries are numbered in 32 bits";
   const std::int64_t bytes = tile_room(statistics, shape) * shape.rows * std::int64_t{sizeof(std::int32_t)};
-  if (bytes > free_bytes + bytes_per_nonzero * statistics.nonzeros)
+  if (is_mostly_room(bytes, statistics.nonzeros, bytes_per_nonzero))
     return fmt::format("nearly all tiles would be empty: {} bytes of lists for {} nonzeros", bytes, statistics.nonzeros);
   return std::nullopt;
 }
