@@ -303,7 +303,7 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums: only what follows a lau
 }
 
 TEST_CASE("unpack_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the epilogue") {
-  Spmm problem{.n = 128, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
+  const Spmm problem{.n = 128, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
   const ops::SpmmQuery query = query_of(problem, layer);
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
   config.k_split = 4;
