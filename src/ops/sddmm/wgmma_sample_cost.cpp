@@ -1,5 +1,5 @@
 // The cost model of wgmma_sample: what tensor cores, shared memory and L2 take for a tile, what of the gathering other warpgroups do not
-// hide, and waves. From the machine's figures (bench/NOTES.md), not fitted yet: it ranks, nothing more.
+// hide, and waves. Constants stand for an H200, fitted to what 120 problems of 32-bit elements took there (bench/NOTES.md).
 #include <algorithm>
 #include <cmath>
 
@@ -12,12 +12,12 @@ namespace vostok::ops::wgmma_sample {
 
 namespace {
 
-constexpr double launch_us = 1.5;
+constexpr double launch_us = 1.3;
 
 /// What a multiprocessor hands out in a cycle.
-constexpr double tensor_share = 0.81;  // of the tensor cores' peak
+constexpr double tensor_share = 0.62;  // of the tensor cores' peak
 constexpr double shared_bytes_per_cycle = 128;
-constexpr double l2_bytes_per_cycle = 21;  // its share
+constexpr double l2_bytes_per_cycle = 40;  // its share
 
 /// Cycles of a multiprocessor's parts.
 struct Cycles {
@@ -38,14 +38,16 @@ Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n
   const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows);
   const double entries = sampled::expected_entries(query, tile_shape(c));
   constexpr double gathered_bytes = 32;  // of shared memory's time
-  constexpr double laying_cycles = 100;
+  constexpr double laying_cycles = 700;
   constexpr double gathering_cycles = 200;
-  constexpr double entry_cycles = 2.5;  // of a warp
+  constexpr double entry_cycles = 0.5;    // of a warp
+  constexpr double unlisted_cycles = 10;  // the same, more, of an entry that the list has no room for: it is read from global memory
+  const double unlisted = std::max(0.0, entries - c.list_room);
   return {.tensor = instructions * c.tile_columns / 2 / tensor_share,
           .shared = (instructions * read_rows * step_bytes + sums_bytes(c) + entries * gathered_bytes) / shared_bytes_per_cycle,
           .l2 = (n_blocks * sample_stage_bytes(t, c) + 2 * entries + 4 * tile_rows(c)) / l2_bytes_per_cycle,
           .laying = laying_cycles + 1.5 * c.tile_columns,
-          .gathering = gathering_cycles + entry_cycles * entries / consumer_warps(c)};
+          .gathering = gathering_cycles + (entry_cycles * entries + unlisted_cycles * unlisted) / consumer_warps(c)};
 }
 
 }  // namespace
@@ -62,26 +64,32 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
   const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
   const Cycles tile = tile_cycles(query, config, n_blocks);
-  // Warpgroups that do not take turns multiply at once, and then gather at once.
-  const double hiding = config.takes_turns ? config.warpgroups * resident : (1 + 0.3 * (config.warpgroups - 1)) * resident;
-  const double busy = resident * (tile.longest() + 0.15 * (tile.tensor + tile.shared + tile.l2 - tile.longest()));
+  // Warpgroups that do not take turns drift apart, and hide more than turns do.
+  const double hiding = config.takes_turns ? config.warpgroups * resident : (1 + 4.0 * (config.warpgroups - 1)) * resident;
+  const double busy = resident * (tile.longest() + 0.03 * (tile.tensor + tile.shared + tile.l2 - tile.longest()));
   const double own_products = tile.tensor / config.warpgroups;
   // Where n is one block the next tile's products are made while sums are gathered: tensor cores only wait for them to be laid down.
   const bool overlaps = sampled::traits(query).one_block;
   const double own_chain = (overlaps ? std::max(own_products, tile.gathering) : own_products + tile.gathering) + tile.laying;
   const double waiting = tile.laying + (overlaps ? 0 : tile.gathering);
-  constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
+  constexpr double load_cycles = 200;  // from a stage's copies to its arrival, beside what L2 takes
   const double arrival = (n_blocks * load_cycles + resident * tile.l2) / (config.stages - 1);
   const double each = std::max({busy + waiting / hiding, own_chain, arrival});
 
-  constexpr double start_cycles = 3000;  // until the first stage has come
+  constexpr double start_cycles = 1800;  // until the first stage has come
   const double waves = std::ceil(per_multiprocessor / resident);
   const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
   const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
-  return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
+  // Terms that L2 does not hold come from memory, some of them for several tiles each on its own.
+  constexpr double cached_bytes = 4e7;
+  constexpr double fetches = 4;
+  const auto rows = static_cast<double>(query.statistics.rows + query.statistics.cols);
+  const double term_bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * 2 * sample_terms(config.mode);
+  const double fetched_us = fetches * std::max(0.0, term_bytes - cached_bytes) / machine.memory_bytes_per_us;
+  return launch_us + sampled::prepare_us(query, config.mode) + main_us + fetched_us + sampled::sum_us(query, config.n_split);
 }
 
 }  // namespace vostok::ops::wgmma_sample

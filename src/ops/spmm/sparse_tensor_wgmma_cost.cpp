@@ -1,6 +1,5 @@
 // The cost model of sparse_tensor_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other,
-// and the launches around. Constants stand for an H200, fitted to what 135 problems of 16-bit elements took there (bench/NOTES.md). It ranks,
-// nothing more.
+// and the launches around. Constants stand for an H200, fitted to what 101 problems of 16-bit elements took there (bench/NOTES.md).
 #include <algorithm>
 #include <cmath>
 
@@ -24,17 +23,19 @@ struct BlockCycles {
 };
 
 BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) {
-  constexpr double cycles_of_columns = 0.84;  // of one multiplication of 64 x 32, for each column: B's way through shared memory
+  constexpr double cycles_of_columns = 0.79;  // of one multiplication of 64 x 32, for each column: B's way through shared memory
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
-  constexpr double barrier_latency = 140;
-  const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 45;
+  constexpr double barrier_latency = 75;
+  constexpr double unstaged_latency = 860;  // of a pass that a stage has no room for: the tile waits for global memory
+  const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 46;
   const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
   const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes / 16.0 : 0;
   const double bytes = c.tile_columns * split_line_bytes + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
   const double memory = bytes / l2_bytes_per_cycle;
-  const double chain = multiplications + barrier_latency;
+  const double unstaged = std::max(0.0, passes - c.strip_passes);
+  const double chain = multiplications + barrier_latency + unstaged * unstaged_latency;
   const double ring = ring_cycles(chain, memory, c.stages, as_double(sparse_tensor::slice_blocks(query, c.k_split)));
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (load_instructions + passes * 14) + copies / 32 * copy_instructions / 4,
@@ -44,7 +45,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
 
 /// Cycles of a k block where so many blocks share a multiprocessor.
 double shared_cycles(const BlockCycles& block, int blocks) {
-  constexpr double overlap_loss = 0.06;  // resources are never used perfectly beside one another
+  constexpr double overlap_loss = 0.05;  // resources are never used perfectly beside one another
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -55,8 +56,8 @@ double shared_cycles(const BlockCycles& block, int blocks) {
 }  // namespace
 
 double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
-  constexpr double launch_us = 1.15;
-  constexpr double start_cycles = 957;  // barriers, the first copies
+  constexpr double launch_us = 1.25;
+  constexpr double start_cycles = 1600;  // barriers, the first copies
   const Machine machine = machine_of(query);
   const TopologyStatistics& s = query.statistics;
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
@@ -67,10 +68,11 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  constexpr double cluster_cycles = 1050;  // two barriers, and sums on their way between multiprocessors
+  constexpr double cluster_cycles = 1350;  // two barriers, and sums on their way between multiprocessors
   const TileParts parts = tile_parts(config);
-  const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 48.0;
-  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 24 / parts.blocks;
+  const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 28.0;
+  constexpr double stores_per_cycle = 2.2;  // elements of C: a store fills only a part of each line that it touches
+  const double store_cycles = 350 + exchange_cycles + tile_rows(config) * config.tile_columns / stores_per_cycle / parts.blocks;
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };
   double cycles = full_waves * wave_cycles(config.min_blocks);

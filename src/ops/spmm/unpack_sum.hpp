@@ -9,6 +9,12 @@
 
 namespace vostok::ops {
 
+/// How k is cut, and whether the slices' blocks add up as a cluster.
+struct Slicing {
+  int k_split;
+  bool cluster_sums;
+};
+
 /// How a product is cut.
 struct SlicedProduct {
   int tile_rows = 0;

@@ -21,11 +21,6 @@ struct Warpgroups {
 constexpr std::array<Warpgroups, 6> warpgroup_counts = {{{2, 1}, {1, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}};
 constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
 constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
-/// How k is cut, and whether the slices' blocks add up as a cluster.
-struct Slicing {
-  int k_split;
-  bool cluster_sums;
-};
 constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},  Slicing{4, true},  Slicing{8, true},
                                  Slicing{3, false}, Slicing{4, false}, Slicing{6, false}, Slicing{8, false}, Slicing{16, false}};
 constexpr std::array raster_row_counts = {8, 2, 32};
