@@ -71,6 +71,7 @@ void check_shape(const KernelLibrary& kernel, const LaunchShape& shape) {
   if (shape.shared_bytes < 0 || shape.shared_bytes > limit)
     fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of shared memory, it was loaded for {}", kernel.name(), shape.shared_bytes,
          limit);
+  if (shape.cluster > 1) fail(ErrorCode::device_failure, "cannot launch kernel {}: the emulator has no clusters of blocks", kernel.name());
 }
 
 class Emulator final : public Device {
@@ -103,7 +104,6 @@ class Emulator final : public Device {
   void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const override {
     const auto& library = static_cast<const KernelLibrary&>(kernel);
     check_shape(library, shape);
-    if (shape.cluster > 1) fail(ErrorCode::device_failure, "cannot launch kernel {}: the emulator has no clusters of blocks", library.name());
     if (argument_bytes != library.argument_bytes() || argument_bytes > most_argument_bytes)
       fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of arguments given, its parameter has {}", library.name(), argument_bytes,
            library.argument_bytes());

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
 
@@ -70,10 +71,6 @@ SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int 
   return config;
 }
 
-void add_new(std::vector<SparseTensorMmaConfig>& list, const SparseTensorMmaConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
 /// visit(config) for every combination of the tables but raster_rows.
 template <class Visit>
 void for_each_config(const SpmmQuery& query, Visit visit) {
@@ -83,27 +80,20 @@ void for_each_config(const SpmmQuery& query, Visit visit) {
         for (const int split_step : split_steps) visit(config_of(query, shape, stages, strip_passes, split_step));
 }
 
-/// A config with its predicted time.
-struct Ranked {
-  SparseTensorMmaConfig config;
-  double us;
-};
-
 /// Every admitted combination, best first.
-std::vector<Ranked> ranked(const SpmmQuery& query) {
-  std::vector<Ranked> list;
-  for_each_config(query, [&](const SparseTensorMmaConfig& config) {
-    if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
-  });
-  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
-  return list;
+std::vector<SparseTensorMmaConfig> admitted(const SpmmQuery& query) {
+  std::vector<SparseTensorMmaConfig> all;
+  for_each_config(query, [&](const SparseTensorMmaConfig& config) { all.push_back(config); });
+  return ranked(
+      all, [&](const SparseTensorMmaConfig& config) { return forbidden(query, config).has_value(); },
+      [&](const SparseTensorMmaConfig& config) { return predict_us(query, config); });
 }
 
 }  // namespace
 
 SparseTensorMmaConfig default_config(const SpmmQuery& query) {
-  const std::vector<Ranked> list = ranked(query);
-  if (!list.empty()) return list.front().config;
+  const std::vector<SparseTensorMmaConfig> list = admitted(query);
+  if (!list.empty()) return list.front();
   // Nothing is admitted: what declines() names the reason of.
   return config_of(query, shapes_for(query).back(), stage_counts.back(), pass_rooms.back(), split_steps.front());
 }
@@ -122,9 +112,9 @@ std::vector<SparseTensorMmaConfig> space(const SpmmQuery& query) {
 std::vector<SparseTensorMmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t length = 12;
   std::vector<SparseTensorMmaConfig> list = {default_config(query)};
-  for (const Ranked& candidate : ranked(query)) {
+  for (const SparseTensorMmaConfig& candidate : admitted(query)) {
     if (list.size() == length) break;
-    add_new(list, candidate.config);
+    add_new(list, candidate);
   }
   return list;
 }

@@ -21,6 +21,7 @@ struct Case {
   const SparseTensorWgmmaConfig& config;
 
   SparseTensorTraits traits() const { return sparse_tensor::traits(query, launched_slices(config)); }
+  Slicing slicing() const { return {config.k_split, config.cluster_sums}; }
 };
 
 struct Rule {
@@ -70,12 +71,10 @@ constexpr std::array rules = {
            return c.config.k_split > 1 &&
                   (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >= sparse_tensor::k_blocks(c.query);
          }},
-    Rule{"cluster_sums takes 2 to 8 slices of k, the blocks of a cluster",
-         [](const Case& c) { return c.config.cluster_sums && (c.config.k_split < 2 || c.config.k_split > most_cluster_blocks); }},
+    Rule{no_cluster_reason, [](const Case& c) { return is_no_cluster(c.slicing()); }},
     Rule{"the sums of a cluster's slices do not fit in the place of the stages",
          [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
-    Rule{"the grid's y holds fewer clusters than the batch has",
-         [](const Case& c) { return c.config.cluster_sums && c.query.problem.batch > most_blocks_on_y / c.config.k_split; }},
+    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters(c.slicing(), c.query.problem.batch); }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >

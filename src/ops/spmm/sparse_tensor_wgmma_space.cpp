@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
@@ -65,24 +66,13 @@ void for_each_config(const SpmmQuery& query, Visit visit) {
         for (const bool by_map : tensor_copies(query)) visit(config_of(query, shape, strip_passes, slicing, by_map));
 }
 
-void add_new(std::vector<SparseTensorWgmmaConfig>& list, const SparseTensorWgmmaConfig& config) {
-  if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
-}
-
-/// A config with its predicted time.
-struct Ranked {
-  SparseTensorWgmmaConfig config;
-  double us;
-};
-
 /// Every admitted combination, best first.
-std::vector<Ranked> ranked(const SpmmQuery& query) {
-  std::vector<Ranked> list;
-  for_each_config(query, [&](const SparseTensorWgmmaConfig& config) {
-    if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
-  });
-  std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
-  return list;
+std::vector<SparseTensorWgmmaConfig> admitted(const SpmmQuery& query) {
+  std::vector<SparseTensorWgmmaConfig> all;
+  for_each_config(query, [&](const SparseTensorWgmmaConfig& config) { all.push_back(config); });
+  return ranked(
+      all, [&](const SparseTensorWgmmaConfig& config) { return forbidden(query, config).has_value(); },
+      [&](const SparseTensorWgmmaConfig& config) { return predict_us(query, config); });
 }
 
 bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfig& b) {
@@ -92,8 +82,8 @@ bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfi
 }  // namespace
 
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
-  const std::vector<Ranked> list = ranked(query);
-  if (!list.empty()) return list.front().config;
+  const std::vector<SparseTensorWgmmaConfig> list = admitted(query);
+  if (!list.empty()) return list.front();
   // Nothing is admitted: what declines() names the reason of.
   return config_of(query, shapes.back(), pass_rooms.back(), slicings.front(), false);
 }
@@ -113,15 +103,15 @@ std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t length = 12;
   constexpr int few = 5;
   std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
-  for (const Ranked& candidate : ranked(query)) {
+  for (const SparseTensorWgmmaConfig& candidate : admitted(query)) {
     if (list.size() == length) break;
     // Measured with 137 configs of five problems: threads that copy B are 2 % faster than the copy engine at best, and up to 42 % slower.
-    if (candidate.config.tensor_copies != list.front().tensor_copies) continue;
+    if (candidate.tensor_copies != list.front().tensor_copies) continue;
     // Slicings of the likely best tile would crowd out other tiles.
-    if (std::count_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) { return is_same_tile(c, candidate.config); }) >= few) continue;
-    add_new(list, candidate.config);
+    if (std::count_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) { return is_same_tile(c, candidate); }) >= few) continue;
+    add_new(list, candidate);
     // The model is least sure of how tiles share what they read.
-    SparseTensorWgmmaConfig other = candidate.config;
+    SparseTensorWgmmaConfig other = candidate;
     other.raster_rows = 16;
     if (list.size() < length) add_new(list, other);
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <abi/packed_strips.h>
+#include <abi/tile_parts.h>
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
@@ -45,9 +46,13 @@ struct SumBinding {
 
 }  // namespace
 
+bool is_no_cluster(const Slicing& slicing) { return slicing.cluster_sums && (slicing.k_split < 2 || slicing.k_split > most_cluster_blocks); }
+
+bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) { return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split; }
+
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {
   constexpr const char* what = "bytes of the sums of slices";
-  if (product.k_split == 1 || product.cluster_sums) return 0;
+  if (!product.needs_launch()) return 0;
   const std::int64_t rows = round_up(query.statistics.rows, product.tile_rows);
   const std::int64_t columns = round_up(query.n.most, product.tile_columns);
   const std::int64_t slices = checked_multiply(query.problem.batch, product.k_split, what);

@@ -15,6 +15,12 @@ struct Slicing {
   bool cluster_sums;
 };
 
+/// Whether slices cannot be a cluster as they are to be, or their clusters are more than a grid holds; and the reasons that rules give.
+bool is_no_cluster(const Slicing& slicing);
+inline constexpr const char* no_cluster_reason = "cluster_sums takes 2 to 8 slices of k, the blocks of a cluster";
+bool exceeds_clusters(const Slicing& slicing, std::int64_t batch);
+inline constexpr const char* exceeds_clusters_reason = "the grid's y holds fewer clusters than the batch has";
+
 /// How a product is cut.
 struct SlicedProduct {
   int tile_rows = 0;
@@ -23,9 +29,12 @@ struct SlicedProduct {
   bool cluster_sums = false;              ///< slices add up by themselves: no memory between, no second launch
   std::int64_t partial_offset_bytes = 0;  ///< where the slices' sums lie in the workspace, a multiple of 256
   bool stream_output = false;
+
+  /// Whether a second launch adds up the slices.
+  bool needs_launch() const { return k_split > 1 && !cluster_sums; }
 };
 
-/// Bytes of the sums of all slices for the largest n; none where k is whole.
+/// Bytes of the sums of all slices for the largest n; none where no second launch adds them up.
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product);
 
 /// Where a call's slices leave their sums. `m`: rows of C.

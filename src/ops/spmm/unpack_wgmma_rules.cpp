@@ -23,6 +23,7 @@ struct Case {
   const UnpackWgmmaConfig& config;
 
   UnpackWgmmaTraits traits() const { return unpack_wgmma::traits(query, config); }
+  Slicing slicing() const { return {config.k_split, config.cluster_sums}; }
 };
 
 struct Rule {
@@ -108,10 +109,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
-    Rule{"cluster_sums takes 2 to 8 slices of k, the blocks of a cluster",
-         [](const Case& c) { return c.config.cluster_sums && (c.config.k_split < 2 || c.config.k_split > most_cluster_blocks); }},
-    Rule{"the grid's y holds fewer clusters than the batch has",
-         [](const Case& c) { return c.config.cluster_sums && c.query.problem.batch > most_blocks_on_y / c.config.k_split; }},
+    Rule{no_cluster_reason, [](const Case& c) { return is_no_cluster(c.slicing()); }},
+    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters(c.slicing(), c.query.problem.batch); }},
     Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
          [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     Rule{"the grid's x holds fewer tiles than there are",

@@ -68,6 +68,11 @@ TEST_CASE("a launch that no GPU would take is refused with its values") {
   CHECK(refusal(bench, {.grid = {1}, .block = {1024}, .shared_bytes = 49152}).empty());
 }
 
+TEST_CASE("a launch of clusters is refused: the emulator runs blocks one by one") {
+  Bench bench(count_kernel);
+  CHECK(contains(refusal(bench, {.grid = {1, 2}, .block = {32}, .cluster = 2}), "no clusters of blocks"));
+}
+
 TEST_CASE("a kernel that needs more shared memory than a block has cannot be loaded") {
   Bench bench(count_kernel);
   const auto image =
