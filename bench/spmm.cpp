@@ -19,7 +19,6 @@ struct SpmmOptions : ComparisonOptions {
   bool transposed = false;
   Math math = Math::accurate;
   ValueLifetime value_lifetime = ValueLifetime::persistent;
-  Policy policy = Policy::warm;
   std::int64_t cold_bytes = 0;  ///< 0: as much as this device's cache needs
 };
 

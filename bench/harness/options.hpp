@@ -33,6 +33,7 @@ struct ListOptions : RunOptions {
   std::filesystem::path problems = {};  ///< empty: problems.txt in the data folder
   Selection selection = {};
   Effort effort = Effort::full;
+  Policy policy = Policy::warm;
   double budget_seconds = 10;   ///< for tuning, a problem
   double deadline_seconds = 0;  ///< no problem starts after this; 0: none
   int rounds = 9;

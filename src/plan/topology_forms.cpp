@@ -178,21 +178,20 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
   if (packed.made) return;
   if (const auto reason = ops::packed_strips_declined(statistics)) fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
-  const std::int64_t offset_bytes = (strips + 1) * std::int64_t{sizeof(std::uint32_t)};
-  PackedParts parts{.headers = ops::QueuedMemory(queue, strips * packed_header_bytes),
-                    .pair_offsets = ops::QueuedMemory(queue, offset_bytes),
-                    .unit_offsets = {ops::QueuedMemory(queue, offset_bytes), ops::QueuedMemory(queue, offset_bytes)}};
+  using Memory = ops::QueuedMemory;
+  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) + 3 * Memory::bytes_of<std::uint32_t>(strips + 1))};
   const ops::PackedFormSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()};
-  const ops::PackedFormParts pointers{.headers = parts.headers.as<std::uint32_t>(),
-                                      .pair_offsets = parts.pair_offsets.as<std::uint32_t>(),
-                                      .unit_offsets = {parts.unit_offsets[0].as<std::uint32_t>(), parts.unit_offsets[1].as<std::uint32_t>()}};
+  ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes)};
+  for (std::uint32_t** offsets : {&pointers.pair_offsets, &pointers.unit_offsets[0], &pointers.unit_offsets[1]})
+    *offsets = parts.tables.take<std::uint32_t>(strips + 1);
   ops::count_packed_pairs(queue, source, pointers);
   const auto last = [&](const std::uint32_t* offsets) {
     std::uint32_t total = 0;
     queue.device().copy_to_host(&total, offsets + strips, sizeof(total));
     return total;
   };
-  const std::uint32_t pairs = last(pointers.pair_offsets);
+  const std::uint32_t pairs = last(pointers.pair_offsets);  // asked for before more is queued, so that one wait serves them all
+  const std::uint32_t units[2] = {last(pointers.unit_offsets[0]), last(pointers.unit_offsets[1])};
   parts.sources = ops::QueuedMemory(queue, std::int64_t{pairs} * 2 * std::int64_t{sizeof(std::int32_t)});
   ops::place_packed_sources(queue, source, pointers, parts.sources.as<std::int32_t>(), pairs);
   queued = true;
@@ -203,7 +202,7 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
                      .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
                      .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
                      .pairs = pairs,
-                     .units = {last(pointers.unit_offsets[0]), last(pointers.unit_offsets[1])}};
+                     .units = {units[0], units[1]}};
   parts.made = true;
   packed = std::move(parts);
 }
@@ -327,7 +326,7 @@ template <class Self, class Visit>
 void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   visit_source(self, visit);
   auto& packed = self.packed;
-  for (auto* memory : {&packed.headers, &packed.pair_offsets, &packed.unit_offsets[0], &packed.unit_offsets[1], &packed.sources}) visit(*memory);
+  for (auto* memory : {&packed.tables, &packed.sources}) visit(*memory);
   for (auto& [bits, table] : self.run_tables)
     for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.firsts, &table.positions}) visit(*memory);
   auto& sparse = self.sparse;

@@ -68,9 +68,7 @@ struct TopologyForms {
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
   struct PackedParts {
-    ops::QueuedMemory headers;
-    ops::QueuedMemory pair_offsets;
-    ops::QueuedMemory unit_offsets[2] = {};
+    ops::QueuedMemory tables;  ///< headers, and the offsets of pairs and units
     ops::QueuedMemory sources = {};
     PackedStructure structure = {};
     bool made = false;

@@ -51,6 +51,10 @@ struct Pair<LaunchConfig, CUlaunchConfig> : std::true_type {};
 template <>
 struct Pair<LaunchAttribute, CUlaunchAttribute> : std::true_type {};
 template <>
+struct Pair<PoolProperties, CUmemPoolProps> : std::true_type {};
+template <>
+struct Pair<PoolAttribute, CUmemPool_attribute> : std::true_type {};
+template <>
 struct Pair<TensorDataType, CUtensorMapDataType> : std::true_type {};
 template <>
 struct Pair<TensorInterleave, CUtensorMapInterleave> : std::true_type {};
@@ -172,6 +176,11 @@ TEST_CASE("enumerators have the values of the toolkit's headers") {
   CHECK(same_value(JitOption::error_log_buffer, CU_JIT_ERROR_LOG_BUFFER));
   CHECK(same_value(JitOption::error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
   CHECK(same_value(LibraryOption::binary_is_preserved, CU_LIBRARY_BINARY_IS_PRESERVED));
+  CHECK(same_value(PoolAttribute::release_threshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD));
+  CHECK(static_cast<int>(AllocationType::pinned) == CU_MEM_ALLOCATION_TYPE_PINNED);
+  CHECK(static_cast<int>(ShareHandleType::none) == CU_MEM_HANDLE_TYPE_NONE);
+  CHECK(static_cast<int>(LocationType::device) == CU_MEM_LOCATION_TYPE_DEVICE);
+  CHECK(same_value(LaunchAttributeId::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
   CHECK(same_value(LaunchAttributeId::programmatic_stream_serialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
   CHECK(same_value(TensorDataType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
   CHECK(same_value(TensorDataType::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16));
@@ -206,6 +215,11 @@ TEST_CASE("structs have the layouts of cuda.h") {
   CHECK(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
   CHECK(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
   CHECK(sizeof(Uuid) == sizeof(CUuuid));
+  CHECK(offsetof(PoolProperties, allocation) == offsetof(CUmemPoolProps, allocType));
+  CHECK(offsetof(PoolProperties, share) == offsetof(CUmemPoolProps, handleTypes));
+  CHECK(offsetof(PoolProperties, location) == offsetof(CUmemPoolProps, location));
+  CHECK(offsetof(PoolProperties, defaults) == offsetof(CUmemPoolProps, win32SecurityAttributes));
+  CHECK(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
 }
 
 #else

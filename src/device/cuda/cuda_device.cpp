@@ -44,7 +44,7 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, int ordinal, const 
   const LibraryScope scope(*context_);
   own_stream_ = std::make_unique<OwnedStream>(*context_);
   recording_ = std::make_unique<RecordingStream>(*context_);
-  memory_ = std::make_unique<CudaMemory>(context_, options.allocator, properties_.memory_pools);
+  memory_ = std::make_unique<CudaMemory>(context_, options.allocator, properties_);
 }
 
 CudaDevice::~CudaDevice() {

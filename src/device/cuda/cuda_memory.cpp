@@ -11,17 +11,18 @@ namespace vostok::device::cuda {
 namespace {
 
 constexpr std::uintptr_t alignment_bytes = 256;
+/// A pool keeps this share of the device's memory: what the forms of a large layer take twice over, and little enough beside a framework's own.
+constexpr std::uint64_t kept_share = 512;
 
 DevicePointer address(void* memory) { return reinterpret_cast<DevicePointer>(memory); }
 
 }  // namespace
 
-CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, bool pools_supported)
+CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, const DeviceProperties& properties)
     : context_(std::move(context)), allocator_(std::move(allocator)) {
-  const Driver& driver = context_->driver();
-  if (allocator_ || !pools_supported || !driver.cuMemAllocAsync || !driver.cuMemFreeAsync) return;
+  if (allocator_ || !properties.memory_pools || !MemoryPool::is_supported(context_->driver())) return;
   const LibraryScope scope(*context_);
-  pool_stream_.emplace(*context_);
+  pool_.emplace(*context_, static_cast<std::uint64_t>(properties.info.memory_bytes) / kept_share);
 }
 
 CudaMemory::~CudaMemory() {
@@ -31,8 +32,7 @@ CudaMemory::~CudaMemory() {
       free(grave.memory);
     }
     graves_.clear();
-    if (pool_stream_) context_->driver().cuStreamSynchronize(pool_stream_->get());
-    pool_stream_.reset();
+    pool_.reset();
   });
 }
 
@@ -56,31 +56,22 @@ void* CudaMemory::allocate_from_user(std::int64_t bytes) {
 }
 
 void* CudaMemory::allocate_from_driver(std::int64_t bytes) {
-  const Driver& driver = context_->driver();
   const LibraryScope scope(*context_);
+  if (pool_) return reinterpret_cast<void*>(pool_->allocate(bytes));
+  const Driver& driver = context_->driver();
   DevicePointer pointer = 0;
-  const auto size = static_cast<std::size_t>(bytes);
-  const Result result = pool_stream_ ? driver.cuMemAllocAsync(&pointer, size, pool_stream_->get()) : driver.cuMemAlloc_v2(&pointer, size);
-  const char* const call = pool_stream_ ? driver.cuMemAllocAsync.name : driver.cuMemAlloc_v2.name;
-  if (result != Result::success) driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), call, result);
-  void* const memory = reinterpret_cast<void*>(pointer);
-  // Memory from a pool belongs to the pool's stream until that stream has passed the allocation.
-  const Result ready = pool_stream_ ? driver.cuStreamSynchronize(pool_stream_->get()) : Result::success;
-  if (ready != Result::success) {
-    free(memory);
-    driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), driver.cuStreamSynchronize.name, ready);
-  }
-  return memory;
+  const Result result = driver.cuMemAlloc_v2(&pointer, static_cast<std::size_t>(bytes));
+  if (result != Result::success) driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), driver.cuMemAlloc_v2.name, result);
+  return reinterpret_cast<void*>(pointer);
 }
 
 void CudaMemory::free(void* memory) const noexcept {
-  const Driver& driver = context_->driver();
   if (allocator_) {
     allocator_->release(memory);
-  } else if (pool_stream_) {
-    driver.cuMemFreeAsync(address(memory), pool_stream_->get());
+  } else if (pool_) {
+    pool_->free(address(memory));
   } else {
-    driver.cuMemFree_v2(address(memory));
+    context_->driver().cuMemFree_v2(address(memory));
   }
 }
 

@@ -7,15 +7,16 @@
 #include <optional>
 #include <vector>
 
-#include "device/cuda/cuda_context.hpp"
+#include "device/cuda/device_properties.hpp"
+#include "device/cuda/memory_pool.hpp"
 
 namespace vostok::device::cuda {
 
-/// Thread-safe. Memory comes from the user's allocator, else from the device's own pool (so that freeing does not wait
-/// for the GPU), else, on drivers and devices without pools, from cuMemAlloc.
+/// Thread-safe. Memory comes from the user's allocator, else from a pool (so that freeing does not wait for the GPU), else,
+/// on drivers and devices without pools, from cuMemAlloc.
 class CudaMemory {
  public:
-  CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, bool pools_supported);
+  CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, const DeviceProperties& properties);
   /// Waits for the work that released blocks wait for, then frees them.
   ~CudaMemory();
   CudaMemory(const CudaMemory&) = delete;
@@ -45,7 +46,7 @@ class CudaMemory {
 
   std::shared_ptr<const CudaContext> context_;
   std::shared_ptr<Allocator> allocator_;
-  std::optional<OwnedStream> pool_stream_;  // has nothing but allocations and frees, so waiting for it is short
+  std::optional<MemoryPool> pool_;
   std::mutex mutex_;
   std::vector<Grave> graves_;
 };

@@ -14,6 +14,7 @@ struct CUgraph_st;
 struct CUgraphExec_st;
 struct CUkern_st;
 struct CUlib_st;
+struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
 // NOLINTEND(readability-identifier-naming)
@@ -27,6 +28,7 @@ using GraphHandle = CUgraph_st*;
 using GraphExecHandle = CUgraphExec_st*;
 using KernelHandle = CUkern_st*;
 using LibraryHandle = CUlib_st*;
+using PoolHandle = CUmemPoolHandle_st*;
 using ModuleHandle = CUmod_st*;
 using StreamHandle = CUstream_st*;
 using DeviceHandle = int;
@@ -73,6 +75,10 @@ enum class TensorSwizzle : unsigned { bytes_128 = 3 };
 enum class TensorL2Promotion : unsigned { bytes_256 = 3 };
 enum class TensorFill : unsigned { zeros = 0 };
 enum class LibraryOption : unsigned { binary_is_preserved = 1 };
+enum class PoolAttribute : unsigned { release_threshold = 4 };
+enum class AllocationType : unsigned { pinned = 1 };
+enum class ShareHandleType : unsigned { none = 0 };
+enum class LocationType : unsigned { device = 1 };
 enum class LaunchAttributeId : unsigned { cluster_dimension = 4, programmatic_stream_serialization = 6 };
 
 constexpr unsigned stream_non_blocking = 1;
@@ -97,6 +103,19 @@ struct LaunchAttribute {
     ClusterDimension cluster_dimension;
     int programmatic_stream_serialization_allowed;
   } value;
+};
+
+struct MemoryLocation {
+  LocationType type;
+  int id;
+};
+
+/// What follows `location` differs by version and is zero for the defaults.
+struct PoolProperties {
+  AllocationType allocation;
+  ShareHandleType share;
+  MemoryLocation location;
+  char defaults[72];
 };
 
 /// A tensor map, opaque. The headers' own is aligned to 64 or 128 bytes, by version; the function asks for 64.
@@ -178,7 +197,10 @@ struct DriverFunction {
   REQUIRED(cuLaunchKernelEx, const LaunchConfig*, FunctionHandle, void**, void**)                                                  \
   REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)                                    \
   OPTIONAL(cuDeviceGetUuid_v2, Uuid*, DeviceHandle)                                                                                \
-  OPTIONAL(cuMemAllocAsync, DevicePointer*, std::size_t, StreamHandle)                                                             \
+  OPTIONAL(cuMemPoolCreate, PoolHandle*, const PoolProperties*)                                                                    \
+  OPTIONAL(cuMemPoolSetAttribute, PoolHandle, PoolAttribute, void*)                                                                \
+  OPTIONAL(cuMemPoolDestroy, PoolHandle)                                                                                           \
+  OPTIONAL(cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, PoolHandle, StreamHandle)                                         \
   OPTIONAL(cuMemFreeAsync, DevicePointer, StreamHandle)                                                                            \
   OPTIONAL(cuLibraryLoadData, LibraryHandle*, const void*, JitOption*, void**, unsigned, LibraryOption*, void**, unsigned)         \
   OPTIONAL(cuLibraryGetKernel, KernelHandle*, LibraryHandle, const char*)                                                          \

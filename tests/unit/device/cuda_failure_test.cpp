@@ -92,7 +92,7 @@ TEST_CASE("each driver call may fail at each place: it is reported by name, noth
 
 TEST_CASE("the driver's out of memory is out_of_memory from every call that can say it") {
   FakeDriver driver;
-  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemAllocAsync", "cuLibraryLoadData", "cuKernelGetFunction",
+  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemAllocFromPoolAsync", "cuLibraryLoadData", "cuKernelGetFunction",
                            "cuGraphInstantiateWithFlags", "cuLaunchKernelEx"}) {
     CAPTURE(call);
     driver->reset();

@@ -34,16 +34,35 @@ class CountingAllocator : public Allocator {
 
 }  // namespace
 
-TEST_CASE("memory comes from the device's pool where it has one, and is freed without waiting for the device") {
+TEST_CASE("memory comes from a pool where the device has such, and is freed without waiting for the device") {
   FakeDriver driver;
-  const auto device = device::open_cuda(0, {});
+  auto device = device::open_cuda(0, {});
   void* const memory = device->allocate(1000);
   CHECK(reinterpret_cast<std::uintptr_t>(memory) % 256 == 0);
   device->release_behind(memory, {});
   CHECK(driver->live("memory") == 0);
-  CHECK(driver->calls("cuMemAllocAsync") == 1);
+  CHECK(driver->calls("cuMemAllocFromPoolAsync") == 1);
   CHECK(driver->calls("cuMemFreeAsync") == 1);
   CHECK(driver->calls("cuMemAlloc_v2") + driver->calls("cuMemFree_v2") == 0);
+  device.reset();
+  CHECK(driver->live("pool") == 0);
+}
+
+TEST_CASE("the pool keeps a small share of the device's memory, so that new masks do not map it again") {
+  FakeDriver driver;
+  const auto device = device::open_cuda(0, {});
+  CHECK(driver->live("pool") == 1);
+  CHECK(driver->kept_by_pool() == static_cast<std::uint64_t>(device->info().memory_bytes) / 512);
+  CHECK(driver->kept_by_pool() > 0);
+}
+
+TEST_CASE("a pool that cannot be told what to keep is given back, and the error says so") {
+  FakeDriver driver;
+  driver->fail("cuMemPoolSetAttribute", 0, 1, out_of_memory);
+  const Caught error = caught([] { device::open_cuda(0, {}); });
+  CHECK(error.code == ErrorCode::out_of_memory);
+  CHECK(error.says("cannot set what a memory pool keeps: cuMemPoolSetAttribute failed with"));
+  CHECK(driver->live("pool") + driver->live("stream") == 0);
 }
 
 TEST_CASE("memory comes from cuMemAlloc where the driver or the device has no pools") {
@@ -54,7 +73,8 @@ TEST_CASE("memory comes from cuMemAlloc where the driver or the device has no po
     device->release_behind(device->allocate(1000), {});
     CHECK(driver->calls("cuMemAlloc_v2") == 1);
     CHECK(driver->calls("cuMemFree_v2") == 1);
-    CHECK(driver->calls("cuMemAllocAsync") == 0);
+    CHECK(driver->calls("cuMemAllocFromPoolAsync") == 0);
+    CHECK(driver->live("pool") == 0);
   }
 }
 
@@ -180,7 +200,7 @@ TEST_CASE("the allocator of the options serves every allocation and gets memory 
   allocator->offset = 16;
   CHECK(caught([&] { device->allocate(64); }).code == ErrorCode::invalid_argument);
   CHECK(allocator->live.empty());
-  CHECK(driver->calls("cuMemAlloc_v2") + driver->calls("cuMemAllocAsync") == 0);
+  CHECK(driver->calls("cuMemAlloc_v2") + driver->calls("cuMemAllocFromPoolAsync") == 0);
 }
 
 TEST_CASE("a buffer owns its memory through moves and gives it away on release") {

@@ -268,8 +268,28 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, 
 Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
   return run({"cuDeviceGetUuid_v2"}, [&] { return *uuid = some_uuid(), Result::success; });
 }
-Result cuMemAllocAsync(DevicePointer* pointer, std::size_t bytes, StreamHandle stream) {
-  return run({"cuMemAllocAsync", true, false, &stream_of(stream)}, [&] { return allocate(pointer, bytes); });
+Result cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
+  return run({"cuMemPoolCreate", true, true}, [&] {
+    const bool known = properties->allocation == AllocationType::pinned && properties->share == ShareHandleType::none &&
+                       properties->location.type == LocationType::device && properties->location.id == current->device &&
+                       std::ranges::count(properties->defaults, 0) == sizeof(properties->defaults);
+    if (!known) return Result::invalid_value;
+    return *pool = make<CUmemPoolHandle_st>("pool"), Result::success;
+  });
+}
+Result cuMemPoolSetAttribute(PoolHandle pool, PoolAttribute attribute, void* value) {
+  return run({"cuMemPoolSetAttribute", true}, [&] {
+    if (pool == nullptr || attribute != PoolAttribute::release_threshold) return Result::invalid_value;
+    std::memcpy(&state().kept_by_pool, value, sizeof(std::uint64_t));
+    return Result::success;
+  });
+}
+Result cuMemPoolDestroy(PoolHandle) {
+  return run({"cuMemPoolDestroy", true, true}, [] { return drop("pool"); });
+}
+Result cuMemAllocFromPoolAsync(DevicePointer* pointer, std::size_t bytes, PoolHandle pool, StreamHandle stream) {
+  return run({"cuMemAllocFromPoolAsync", true, false, &stream_of(stream)},
+             [&] { return pool == nullptr ? Result::invalid_value : allocate(pointer, bytes); });
 }
 Result cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
   return run({"cuMemFreeAsync", true, false, &stream_of(stream)}, [&] { return release(pointer); });

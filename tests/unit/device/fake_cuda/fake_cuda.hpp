@@ -44,7 +44,7 @@ struct Controls {
   int (*calls)(const char* name);
   /// Every call since the reset, one a line, with the stream it names: "cuEventRecord own1".
   const char* (*log)();
-  /// Handles alive: "memory", "stream", "event", "context", "code", "graph".
+  /// Handles alive: "memory", "stream", "event", "context", "code", "graph", "pool".
   int (*live)(const char* what);
   /// Settings: "devices", "capability_major", "capability_minor", "pools", "version", "uuid_first_byte".
   void (*set)(const char* setting, int value);
@@ -62,6 +62,8 @@ struct Controls {
   void (*set_current_context)(device::cuda::ContextHandle context);
   device::cuda::CaptureMode (*thread_mode)();
   Launch (*last_launch)();
+  /// Bytes that the last pool was told to keep.
+  std::uint64_t (*kept_by_pool)();
   TensorMapCall (*last_tensor_map)();
 };
 

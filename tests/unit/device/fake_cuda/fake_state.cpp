@@ -24,6 +24,7 @@ void reset() {
   fake.live.clear();
   for (void* memory : fake.memory) std::free(memory);
   fake.memory.clear();
+  fake.kept_by_pool = 0;
   fake.user_streams.clear();
   fake.handles.clear();
   fake.streams_made = 0;
@@ -89,6 +90,7 @@ extern "C" const vostok::fake::Controls* fake_cuda_controls() {
       .set_current_context = [](ContextHandle context) { current = context; },
       .thread_mode = [] { return mode; },
       .last_launch = [] { return state().last_launch; },
+      .kept_by_pool = [] { return state().kept_by_pool; },
       .last_tensor_map = [] { return state().last_tensor_map; }};
   return &controls;
 }

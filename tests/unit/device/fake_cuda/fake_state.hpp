@@ -33,6 +33,7 @@ struct CUlib_st {
 };
 struct CUmod_st : CUlib_st {};
 struct CUgraph_st {};
+struct CUmemPoolHandle_st {};
 struct CUgraphExec_st {};
 
 namespace vostok::fake {
@@ -58,6 +59,7 @@ struct State {
   std::map<std::string, CUstream_st> user_streams;
   std::vector<std::shared_ptr<void>> handles;  // owned here until the reset, so that a leak of the library is only a count
   std::set<void*> memory;
+  std::uint64_t kept_by_pool = 0;
   bool global_capture = false;
   int streams_made = 0;
   CUctx_st primary{.device = 0};
