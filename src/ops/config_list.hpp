@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,15 @@ std::vector<Config> ranked(const std::vector<Config>& configs, const Forbidden& 
   list.reserve(priced.size());
   for (const auto& [us, config] : priced) list.push_back(config);
   return list;
+}
+
+/// Why `forbidden(config)` admits neither the smallest config nor the default. The smallest is nearly always admitted, and asked first: finding
+/// a default ranks the space, which takes a millisecond or two.
+template <class Smallest, class Default, class Forbidden>
+std::optional<std::string> nothing_admitted(const Smallest& smallest_config, const Default& default_config, const Forbidden& forbidden) {
+  if (!forbidden(smallest_config())) return std::nullopt;
+  const auto reason = forbidden(default_config());
+  return reason ? std::optional("no config serves the sizes: " + *reason) : std::nullopt;
 }
 
 }  // namespace vostok::ops

@@ -61,10 +61,15 @@ constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
 /// Where each strip of a tile starts, and where the last one ends: words, rounded up to 16 bytes.
 constexpr int strip_start_words(const SparseTensorMmaConfig& config) { return (tile_strips(config) + 1 + 3) / 4 * 4; }
 
+/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and as many asked for,
+/// before the first barrier.
+constexpr int strip_places(const SparseTensorMmaConfig& config) { return 2 * (config.stages - 1); }
+
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) {
   const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
-  return (config.stages * stage + 127) / 128 * 128;
+  const int places = strip_places(config) * 4 * strip_start_words(config);
+  return (config.stages * stage + places + 127) / 128 * 128;
 }
 
 }  // namespace vostok

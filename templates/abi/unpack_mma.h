@@ -148,6 +148,10 @@ constexpr int column_scale_bytes(const UnpackMmaConfig& config) { return packed_
 /// Where each strip of a tile starts, and where the last one ends: words, rounded up to 16 bytes.
 constexpr int strip_start_words(const UnpackMmaConfig& config) { return (tile_strips(config) + 1 + 3) / 4 * 4; }
 
+/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and as many asked for,
+/// before the first barrier.
+constexpr int strip_places(const UnpackMmaConfig& config) { return 2 * (config.stages - 1); }
+
 /// Buffers of what the block splits: one is filled while the other is multiplied.
 inline constexpr int split_buffers = 2;
 
@@ -156,7 +160,8 @@ constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
   const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
   const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
-  return (config.stages * stage + split + scales + 127) / 128 * 128;
+  const int places = strip_places(config) * 4 * strip_start_words(config);
+  return (config.stages * stage + places + split + scales + 127) / 128 * 128;
 }
 
 /// Dynamic shared memory of a block.

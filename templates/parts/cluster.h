@@ -5,11 +5,10 @@
 
 namespace vostok {
 
-/// Whole warps wait for every thread of the cluster that has not ended. What they read before they are through with. It orders no stores: what
-/// threads hand one another after it, barriers count.
-__device__ inline void wait_for_cluster() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
+/// Whole warps arrive, and then wait for every thread of the cluster that has not ended. What they read before they are through with. It orders no
+/// stores: what threads hand one another after it, barriers count.
+__device__ inline void arrive_at_cluster() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+__device__ inline void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 /// The address, for the stores below, of what lies at `shared` in block `rank` of the cluster.
 __device__ inline unsigned address_in_block(unsigned shared, unsigned rank) {

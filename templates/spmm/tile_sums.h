@@ -48,8 +48,10 @@ class TileSums {
   __device__ void exchange() {
     if constexpr (parts.count() > 1) {
       // Every part is through with the stages. Threads that copy have ended, or will: a cluster waits for none that has.
+      if constexpr (parts.blocks > 1) arrive_at_cluster();
+      // Groups of a cluster's block as well: racecheck does not see that the cluster waits for them, and meanwhile it costs nothing.
+      if constexpr (groups > 1) wait_for_groups();
       if constexpr (parts.blocks > 1) wait_for_cluster();
-      else wait_for_groups();
 #pragma unroll
       for (unsigned octet = 0; octet < octets; ++octet) {
         if (owns(octet)) continue;

@@ -63,6 +63,13 @@ struct Either<A, B, true> {
 template <class F>
 using TermLines = typename detail::Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>::Type;
 
+/// Counts k blocks round the stages.
+template <int stages>
+struct StageIndex {
+  unsigned at = 0;
+  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
+};
+
 /// The parts of a team's shared memory. Tiles of B come first: they start at multiples of 128 bytes.
 template <class F>
 class UnpackShared {
@@ -75,7 +82,8 @@ class UnpackShared {
   static constexpr int strips_begin = split_begin + (splits ? split_buffers * dense_bytes : 0);
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
   static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
-  static constexpr int end = starts_begin + config.stages * start_bytes;
+  static constexpr int places_begin = starts_begin + config.stages * start_bytes;
+  static constexpr int end = places_begin + strip_places(config) * start_bytes;
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
   static constexpr int bytes = shared_bytes(F::traits, F::config) / teams(F::config);
   static_assert(end <= bytes, "shared_bytes differs from the layout");
@@ -94,6 +102,8 @@ class UnpackShared {
   __device__ SharedAddress strips(unsigned stage) const { return address_ + (strips_begin + stage * strip_bytes); }
   /// Where the strips of a stage start, in units of 16 bytes, and where the last one ends: words.
   __device__ SharedAddress starts(unsigned stage) const { return address_ + (starts_begin + stage * start_bytes); }
+  /// Where the strips of strip_places coming k blocks lie in the packed data, each as in starts().
+  __device__ SharedAddress places() const { return address_ + places_begin; }
   /// The terms of a split B, and what they are split from.
   __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * dense_bytes); }
   __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * dense_bytes; }

@@ -9,20 +9,13 @@
 
 namespace vostok {
 
-/// Counts k blocks round the stages.
-template <int stages>
-struct StageIndex {
-  unsigned at = 0;
-  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
-};
-
 /// Brings a team's k blocks into shared memory, one after the other: strips, and B by `Dense`.
 template <class F, class Dense>
 class UnpackStages {
  public:
   template <class Args>
   __device__ UnpackStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
-      : shared_(shared), strips_(args, tile, packed), dense_(args, tile), left_(UnpackTeam<F>::block_count(tile, args)) {}
+      : shared_(shared), strips_(args, tile, packed, shared), dense_(args, tile), left_(UnpackTeam<F>::block_count(tile, args)) {}
 
   /// The next k block, where there is one; a group of copies in any case.
   __device__ void issue() {

@@ -11,64 +11,67 @@
 
 namespace vostok {
 
-/// Copies the team's k blocks, one after the other. Where strips start is loaded as many k blocks ahead of their copies as there are on
-/// their way: at the beginning all at once, so that memory is waited for twice, not once for each stage.
+/// Copies the team's k blocks, one after the other. Where their strips start is copied too, as many k blocks ahead as there are on their
+/// way: it has landed when its k block's turn comes, and no register holds it until then. (Held in registers it was waited for at the end of
+/// every k block, 15 % of the time at 8 columns; where registers were short they were spilled, which waits at once.)
 template <class F>
 class StripStages {
   using Team = UnpackTeam<F>;
   static constexpr unsigned strips = tile_strips(F::config);
   static constexpr unsigned capacity = strip_stage_units(F::config);
   static constexpr int ahead = F::config.stages - 1;
+  static constexpr int places = strip_places(F::config);
 
  public:
+  /// Waits until the first k blocks' places are there.
   template <class Args>
-  __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed)
-      : offsets_(packed.offsets + static_cast<long long>(Team::first_block(tile, args)) * packed.row_strips + tile.first_strip()),
+  __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
+      : offsets_(packed.offsets),
         data_(packed.data),
-        block_step_(static_cast<unsigned long long>(packed.row_strips) * Team::count),
+        next_(Team::first_block(tile, args) * packed.row_strips + tile.first_strip() + Team::thread()),
+        block_step_(packed.row_strips * Team::count),
+        places_(shared.places()),
         left_(Team::block_count(tile, args)) {
-#pragma unroll
-    for (Place& place : places_) place = next_place();
+#pragma unroll 1
+    for (int i = 0; i < ahead; ++i) ask();
+    commit_async();
+    wait_async<0>();
+    Team::wait();
   }
 
   /// Copies the next k block, which exists. One that does not fit is left where it is: only its starts are stored.
   __device__ void issue(SharedAddress stage, SharedAddress starts) {
-    const Place place = places_[0];
-#pragma unroll
-    for (int i = 0; i + 1 < ahead; ++i) places_[i] = places_[i + 1];
-    places_[ahead - 1] = next_place();
+    const SharedAddress place = place_of(taken_);
+    taken_.step();
+    ask();
     copy(place, stage, starts);
   }
 
   static __device__ bool fits(SharedAddress starts) { return load_word(starts + 4 * strips) <= capacity; }
 
  private:
-  /// Where the strips of a k block lie, in units.
-  struct Place {
-    unsigned begin = 0;
-    unsigned end = 0;
-    unsigned own = 0;  ///< of the strip with the thread's number
-  };
+  /// Where the strips of a k block start, in units, and where the last one ends: words.
+  __device__ SharedAddress place_of(StageIndex<places> index) const { return places_ + index.at * (4 * strip_start_words(F::config)); }
 
-  __device__ Place next_place() {
-    Place place;
-    if (left_ == 0) return place;
-    --left_;
-    place.begin = load_global(offsets_);
-    place.end = load_global(offsets_ + strips);
-    if (Team::thread() <= strips) place.own = load_global(offsets_ + Team::thread());
-    offsets_ += block_step_;
-    return place;
+  /// Copies the place of the next k block, where there is one, with the group of copies that is made.
+  __device__ void ask() {
+    if (left_ > 0) {
+      --left_;
+      if (Team::thread() <= strips) copy_async<4>(place_of(asked_) + 4 * Team::thread(), offsets_ + next_);
+      next_ += block_step_;
+    }
+    asked_.step();
   }
 
-  __device__ void copy(const Place& place, SharedAddress stage, SharedAddress starts) const {
-    const unsigned units = place.end - place.begin;
+  __device__ void copy(SharedAddress place, SharedAddress stage, SharedAddress starts) const {
     const unsigned thread = Team::thread();
-    if (thread <= strips) store_word(starts + 4 * thread, place.own - place.begin);
+    const unsigned begin = load_word(place);
+    const unsigned units = load_word(place + 4 * strips) - begin;
+    if (thread <= strips) store_word(starts + 4 * thread, load_word(place + 4 * thread) - begin);
     if (units > capacity) return;
     constexpr int size = Team::size;
     constexpr int rounds = (capacity + size - 1) / size;
-    const unsigned char* from = data_ + static_cast<unsigned long long>(place.begin + thread) * packed_unit_bytes;
+    const unsigned char* from = data_ + static_cast<unsigned long long>(begin + thread) * packed_unit_bytes;
     make_opaque(from);
     const SharedAddress to = stage + thread * packed_unit_bytes;
     const int left = static_cast<int>(units) - static_cast<int>(thread);
@@ -77,11 +80,14 @@ class StripStages {
       if (i * size < left) copy_async<packed_unit_bytes>(to + i * size * packed_unit_bytes, from + i * size * packed_unit_bytes);
   }
 
-  const unsigned* offsets_;  ///< of the next k block to look at
+  const unsigned* offsets_;
   const unsigned char* data_;
-  unsigned long long block_step_;
-  unsigned left_;  ///< k blocks not looked at
-  Place places_[ahead];
+  unsigned next_;  ///< the thread's own of the next k block to ask for; strips number their 16-byte units in 32 bits, and so themselves
+  unsigned block_step_;
+  SharedAddress places_;
+  unsigned left_;  ///< k blocks not asked for
+  StageIndex<places> asked_;
+  StageIndex<places> taken_;
 };
 
 /// The strips of one warp in a k block that did not fit its stage, in global memory.

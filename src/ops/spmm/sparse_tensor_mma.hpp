@@ -30,6 +30,8 @@ int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config)
 
 /// What the cost model likes best (sparse_tensor_mma_space.cpp).
 SparseTensorMmaConfig default_config(const SpmmQuery& query);
+/// The config that asks for the least of the device.
+SparseTensorMmaConfig smallest_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<SparseTensorMmaConfig> space(const SpmmQuery& query);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
 
@@ -106,8 +107,8 @@ int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config)
 
 std::optional<std::string> declines(const SpmmQuery& query) {
   if (auto reason = sparse_tensor::declines(query)) return reason;
-  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
-  return std::nullopt;
+  return nothing_admitted([&] { return smallest_config(query); }, [&] { return default_config(query); },
+                          [&](const SparseTensorMmaConfig& config) { return forbidden(query, config); });
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) {

@@ -91,11 +91,13 @@ std::vector<SparseTensorMmaConfig> admitted(const SpmmQuery& query) {
 
 }  // namespace
 
+SparseTensorMmaConfig smallest_config(const SpmmQuery& query) {
+  return config_of(query, shapes_for(query).back(), stage_counts.back(), pass_rooms.back(), split_steps.front());
+}
+
 SparseTensorMmaConfig default_config(const SpmmQuery& query) {
   const std::vector<SparseTensorMmaConfig> list = admitted(query);
-  if (!list.empty()) return list.front();
-  // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, shapes_for(query).back(), stage_counts.back(), pass_rooms.back(), split_steps.front());
+  return list.empty() ? smallest_config(query) : list.front();
 }
 
 std::vector<SparseTensorMmaConfig> space(const SpmmQuery& query) {

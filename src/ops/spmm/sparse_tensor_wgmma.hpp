@@ -31,6 +31,8 @@ std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query);
 
 /// What the cost model likes best (sparse_tensor_wgmma_space.cpp).
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query);
+/// The config that asks for the least of the device.
+SparseTensorWgmmaConfig smallest_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
@@ -112,8 +113,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   constexpr std::int64_t least_n = 33;
   if (auto reason = sparse_tensor::declines(query)) return reason;
   if (query.n.most < least_n) return "n is 32 or less: a warpgroup's least tile of 64 columns would be half empty";
-  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
-  return std::nullopt;
+  return nothing_admitted([&] { return smallest_config(query); }, [&] { return default_config(query); },
+                          [&](const SparseTensorWgmmaConfig& config) { return forbidden(query, config); });
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {

@@ -81,11 +81,13 @@ bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfi
 
 }  // namespace
 
+SparseTensorWgmmaConfig smallest_config(const SpmmQuery& query) {
+  return config_of(query, shapes.back(), pass_rooms.back(), slicings.front(), false);
+}
+
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query) {
   const std::vector<SparseTensorWgmmaConfig> list = admitted(query);
-  if (!list.empty()) return list.front();
-  // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, shapes.back(), pass_rooms.back(), slicings.front(), false);
+  return list.empty() ? smallest_config(query) : list.front();
 }
 
 std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) {

@@ -35,6 +35,8 @@ int resident_blocks(const SpmmQuery& query, const SparseVectorConfig& config);
 
 /// Blocks that fill the device once, and the gaps that take the fewest bytes (sparse_vector_space.cpp).
 SparseVectorConfig default_config(const SpmmQuery& query);
+/// The config that asks for the least of the device.
+SparseVectorConfig smallest_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<SparseVectorConfig> space(const SpmmQuery& query);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/topology/packed_runs.hpp"
@@ -92,8 +93,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   if (s.nonzeros == 0) return "A has no nonzeros";
   if (query.n.most > most_columns) return "n is past 4: this family waits for the bytes of A, and others read them as seldom";
   if (auto reason = packed_runs_declined(s, 8)) return reason;
-  if (auto reason = forbidden(query, default_config(query))) return "no config serves the sizes: " + *reason;
-  return std::nullopt;
+  return nothing_admitted([&] { return smallest_config(query); }, [&] { return default_config(query); },
+                          [&](const SparseVectorConfig& config) { return forbidden(query, config); });
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) {

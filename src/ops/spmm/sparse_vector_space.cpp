@@ -100,11 +100,13 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 
 }  // namespace
 
+SparseVectorConfig smallest_config(const SpmmQuery& query) {
+  return config_of(query, {.gap_bits = 8, .wide_dense = true, .threads = 256, .lanes_per_row = 8, .min_blocks = 1, .waves = 1, .load_ahead = false});
+}
+
 SparseVectorConfig default_config(const SpmmQuery& query) {
   const std::vector<Ranked> list = ranked(query);
-  if (!list.empty()) return list.front().config;
-  // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, {.gap_bits = 8, .wide_dense = true, .threads = 256, .lanes_per_row = 8, .min_blocks = 1, .waves = 1, .load_ahead = false});
+  return list.empty() ? smallest_config(query) : list.front().config;
 }
 
 std::vector<SparseVectorConfig> space(const SpmmQuery& query) {

@@ -40,6 +40,8 @@ int usual_strip_pairs(const SpmmQuery& query, int strips = 1);
 
 /// A tile for n, as many stages as share a multiprocessor, and slices of k where tiles are too few (unpack_mma_space.cpp).
 UnpackMmaConfig default_config(const SpmmQuery& query);
+/// The config that asks for the least of the device.
+UnpackMmaConfig smallest_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<UnpackMmaConfig> space(const SpmmQuery& query);

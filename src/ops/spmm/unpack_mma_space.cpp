@@ -200,12 +200,15 @@ int usual_strip_pairs(const SpmmQuery& query, int strips) {
   return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
 }
 
+UnpackMmaConfig smallest_config(const SpmmQuery& query) {
+  return config_of(query, all_terms(query).front(), shapes_for(query).back(), stage_counts.back(), split_steps.front());
+}
+
 UnpackMmaConfig default_config(const SpmmQuery& query) {
   const PackedMode mode = first_mode(query);
   for (const Ranked& candidate : ranked(query))
     if (candidate.config.mode == mode) return candidate.config;
-  // Nothing is admitted: what declines() names the reason of.
-  return config_of(query, all_terms(query).front(), shapes_for(query).back(), stage_counts.back(), split_steps.front());
+  return smallest_config(query);
 }
 
 std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {

@@ -44,6 +44,8 @@ std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query);
 
 /// Of a few shapes the one that the cost model likes best (unpack_wgmma_space.cpp).
 UnpackWgmmaConfig default_config(const SpmmQuery& query);
+/// The config that asks for the least of the device.
+UnpackWgmmaConfig smallest_config(const SpmmQuery& query);
 
 /// The whole space, default first, without repeats; the rules decide what of it is admitted.
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query);

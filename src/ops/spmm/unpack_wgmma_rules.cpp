@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
@@ -163,8 +164,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
     return "row and column numbers have 32 bits";
   if (auto reason = packed_strips_declined(s)) return reason;
-  if (auto reason = forbidden(query, default_config(query))) return "no tile serves the sizes: " + *reason;
-  return std::nullopt;
+  return nothing_admitted([&] { return smallest_config(query); }, [&] { return default_config(query); },
+                          [&](const UnpackWgmmaConfig& config) { return forbidden(query, config); });
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) {

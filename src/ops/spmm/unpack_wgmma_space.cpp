@@ -158,12 +158,14 @@ bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
 
 }  // namespace
 
-UnpackWgmmaConfig default_config(const SpmmQuery& query) {
-  const std::vector<Ranked> shapes = ranked_shapes(query);
-  if (!shapes.empty()) return shapes.front().config;
-  // Nothing is admitted: the rule that the smallest tile breaks is the reason.
+UnpackWgmmaConfig smallest_config(const SpmmQuery& query) {
   return complete(query,
                   {.mode = modes(query).front(), .warpgroups = 1, .tile_columns = 8, .prepare_dense = dense_ways(query).front().prepare_dense});
+}
+
+UnpackWgmmaConfig default_config(const SpmmQuery& query) {
+  const std::vector<Ranked> shapes = ranked_shapes(query);
+  return shapes.empty() ? smallest_config(query) : shapes.front().config;
 }
 
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {

@@ -176,13 +176,13 @@ TEST_CASE("a stage of unpack_mma holds B and the strips, and blocks that split B
   // f16x3, 128 rows x 64 columns: 16 KiB of B, 8 strips of a header and 100 pairs of two words, and their nine starts.
   const UnpackMmaConfig prepared{
       .mode = PackedMode::f16x3, .row_warps = 4, .warp_columns = 64, .stages = 3, .strip_pairs = 100, .prepare_dense = true};
-  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, prepared) == (3 * (16384 + 8 * (128 + 800) + 48 + 256) + 127) / 128 * 128);
+  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, prepared) == (3 * (16384 + 8 * (128 + 800) + 48 + 256) + 2 * 2 * 48 + 127) / 128 * 128);
   UnpackMmaConfig splitting = prepared;
   splitting.prepare_dense = false;
   CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, splitting) ==
-        (3 * (16384 + 8 * (128 + 800) + 48) + 2 * (16384 + 256) + 127) / 128 * 128);
+        (3 * (16384 + 8 * (128 + 800) + 48) + 2 * 2 * 48 + 2 * (16384 + 256) + 127) / 128 * 128);
   const UnpackMmaConfig direct{.mode = PackedMode::f16x1, .row_warps = 4, .warp_columns = 16, .stages = 4};
-  CHECK(shared_bytes(UnpackMmaTraits{}, direct) == (4 * (2048 + 8 * (128 + 2048) + 48) + 127) / 128 * 128);
+  CHECK(shared_bytes(UnpackMmaTraits{}, direct) == (4 * (2048 + 8 * (128 + 2048) + 48) + 2 * 3 * 48 + 127) / 128 * 128);
 }
 
 TEST_CASE("unpack_mma packs, prepares, multiplies and sums: only what follows a launch of the plan may start before that ends") {
