@@ -23,21 +23,18 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedA
   for (int i = 0; i < words; ++i) pair[i] = present ? load_word(from + 4U * i) : 0;
   if (present) from = from + 4U * words;
 #else
-  // The address of the next pair is a new register: stepping the same one would have to wait, pair after pair, until the load has read it.
-  unsigned next;
   if constexpr (words == 1)
     asm volatile(
-        "{ .reg .pred there; .reg .b32 bits, step; and.b32 bits, %3, %4; setp.ne.u32 there, bits, 0; mov.b32 %0, 0;"
-        " @there ld.shared.b32 %0, [%2]; selp.b32 step, 4, 0, there; add.u32 %1, %2, step; }"
-        : "=&r"(pair[0]), "=r"(next)
-        : "r"(from.at), "r"(mask), "n"(1U << bit));
+        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %2, %3; setp.ne.u32 there, bits, 0; mov.b32 %0, 0;"
+        " @there ld.shared.b32 %0, [%1]; @there add.u32 %1, %1, 4; }"
+        : "=&r"(pair[0]), "+r"(from.at)
+        : "r"(mask), "n"(1U << bit));
   else
     asm volatile(
-        "{ .reg .pred there; .reg .b32 bits, step; and.b32 bits, %4, %5; setp.ne.u32 there, bits, 0; mov.b32 %0, 0; mov.b32 %1, 0;"
-        " @there ld.shared.v2.b32 {%0, %1}, [%3]; selp.b32 step, 8, 0, there; add.u32 %2, %3, step; }"
-        : "=&r"(pair[0]), "=&r"(pair[1]), "=r"(next)
-        : "r"(from.at), "r"(mask), "n"(1U << bit));
-  from.at = next;
+        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %3, %4; setp.ne.u32 there, bits, 0; mov.b32 %0, 0; mov.b32 %1, 0;"
+        " @there ld.shared.v2.b32 {%0, %1}, [%2]; @there add.u32 %2, %2, 8; }"
+        : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
+        : "r"(mask), "n"(1U << bit));
 #endif
 }
 
