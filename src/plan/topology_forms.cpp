@@ -179,7 +179,8 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
   if (const auto reason = ops::packed_strips_declined(statistics)) fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   using Memory = ops::QueuedMemory;
-  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) + 3 * Memory::bytes_of<std::uint32_t>(strips + 1))};
+  PackedParts parts{.tables =
+                        Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) + 3 * Memory::bytes_of<std::uint32_t>(strips + 1))};
   const ops::PackedFormSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()};
   ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes)};
   for (std::uint32_t** offsets : {&pointers.pair_offsets, &pointers.unit_offsets[0], &pointers.unit_offsets[1]})

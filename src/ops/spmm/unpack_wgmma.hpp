@@ -37,6 +37,9 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing where it can (unpack_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config);
+/// The two halves of that, for those who look at many configs: what does not ask how k is cut, and, of a tile that this admits, what does.
+bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config);
+bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
 /// The device's limits, or those of every device of sm_90.
 std::int64_t most_shared_bytes(const SpmmQuery& query);

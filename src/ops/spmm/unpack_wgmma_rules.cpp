@@ -51,8 +51,8 @@ int registers_needed(const UnpackWgmmaConfig& config) {
   return sums + fragments + addresses;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
-constexpr std::array rules = {
+/// Those that do not ask how k is cut. Ordered so that each may rely on those before it; the first group is the kernel's own.
+constexpr std::array tile_rules = {
     Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
     Rule{"k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
          [](const Case& c) {
@@ -82,10 +82,9 @@ constexpr std::array rules = {
            const bool shares_scales = blocks == 1 || (blocks == 2 && c.config.k_groups == 1 && c.config.prepare_dense);
            return blocks < 0 || blocks > 1024 || (packed_scales_rows(c.config.mode) && !shares_scales);
          }},
-    Rule{"raster_rows, k_split and min_blocks are 1 or more",
+    Rule{"raster_rows and min_blocks are 1 or more",
          [](const Case& c) {
-           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
-                  c.config.min_blocks < 1 || c.config.min_blocks > 16;
+           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.min_blocks < 1 || c.config.min_blocks > 16;
          }},
     Rule{"producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B",
          [](const Case& c) {
@@ -106,6 +105,25 @@ constexpr std::array rules = {
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
     Rule{"a multiplication's operands do not fit the registers that threads are launched with",
          [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
+    Rule{"the grid's x holds fewer tiles than there are",
+         [](const Case& c) {
+           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
+                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, c.config.tile_columns));
+         }},
+    Rule{"B has more tiles than their kernel's grid holds",
+         [](const Case& c) {
+           return c.config.prepare_dense &&
+                  split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)}).has_value();
+         }},
+    Rule{"half of the tile's columns or more would lie past the last one",
+         [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
+    Rule{"half of the tile's rows or more would lie past the last one",
+         [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+};
+
+/// Those that do, of tiles that the others admit.
+constexpr std::array slicing_rules = {
+    Rule{"k_split is 1 or more", [](const Case& c) { return c.config.k_split < 1 || c.config.k_split > 1024; }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
            return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
@@ -114,18 +132,8 @@ constexpr std::array rules = {
     Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters(c.slicing(), c.query.problem.batch); }},
     Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
          [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
-    Rule{"the grid's x holds fewer tiles than there are",
-         [](const Case& c) {
-           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
-                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, c.config.tile_columns));
-         }},
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
-    Rule{"B has more tiles than their kernel's grid holds",
-         [](const Case& c) {
-           return c.config.prepare_dense &&
-                  split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)}).has_value();
-         }},
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits(), c.config);
@@ -134,13 +142,15 @@ constexpr std::array rules = {
          }},
     Rule{"the sums of k_groups, or of a cluster's slices, do not fit in the place of the stages",
          [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
-    Rule{"half of the tile's columns or more would lie past the last one",
-         [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
-    Rule{"half of the tile's rows or more would lie past the last one",
-         [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) { return partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20; }},
 };
+
+/// The first that the case breaks, or the end.
+template <class Rules>
+auto first_broken(const Rules& rules, const Case& c) {
+  return std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.breaks(c); });
+}
 
 }  // namespace
 
@@ -168,10 +178,16 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const UnpackWgmmaConfig& config) { return forbidden(query, config); });
 }
 
+bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config) { return first_broken(tile_rules, {query, config}) == tile_rules.end(); }
+
+bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return first_broken(slicing_rules, {query, config}) == slicing_rules.end();
+}
+
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const Case c{query, config};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
+  if (const auto broken = first_broken(tile_rules, c); broken != tile_rules.end()) return broken->reason;
+  if (const auto broken = first_broken(slicing_rules, c); broken != slicing_rules.end()) return broken->reason;
   return std::nullopt;
 }
 

@@ -130,10 +130,11 @@ struct Ranked {
 
 /// Of a shape the slicing of k that the cost model likes best, where the rules admit one.
 std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig config) {
+  if (!admits_tile(query, config)) return std::nullopt;
   std::optional<Ranked> best;
   for (const Slicing& slicing : slicings) {
     cut(config, slicing);
-    if (forbidden(query, config)) continue;
+    if (!admits_slicing(query, config)) continue;
     const double us = predict_us(query, config);
     if (!best || us < best->us) best = Ranked{config, us};
   }

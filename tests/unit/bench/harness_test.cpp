@@ -7,11 +7,14 @@
 #include "base/text.hpp"
 #include "bench/harness/comparison.hpp"
 #include "bench/harness/comparisons.hpp"
+#include "bench/harness/entry.hpp"
 #include "bench/harness/host_time.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/problems.hpp"
 #include "bench/harness/progress.hpp"
 #include "bench/harness/run_record.hpp"
+#include "context_state.hpp"
+#include "tune/spmm_case.hpp"
 
 namespace vostok::bench {
 namespace {
@@ -84,6 +87,24 @@ TEST_CASE("a comparison counts in its group and in all, once") {
   CHECK(json["peer"]["groups"]["rn50"]["geomean"].get<double>() == doctest::Approx(8));
   CHECK(json["peer"]["worst"][0]["problem"] == "a");
   CHECK(comparisons.table().find("| peer | transformer | 1 | 2.000x |") != std::string::npos);
+}
+
+TEST_CASE("a benchmark plans under its own policy: what is measured cold was tuned cold") {
+  const Context context(Options{.device = "emulator", .cache = {.enabled = false}});
+  Matrices matrices(context, "", 1);
+  matrices.take({.file = "made", .n = 8, .generated = Generated{.rows = 32, .cols = 64, .sparsity = 0.8}});
+  const auto hits_of_second_plan = [&](Policy first, Policy second) {
+    ListOptions options;
+    options.effort = Effort::cached;
+    const std::int64_t before = context.counters().memo_hits;
+    for (const Policy policy : {first, second}) {
+      options.policy = policy;
+      plan_problem<tune::SpmmCase>(context, context.state()->session->device(), options, matrices, Spmm{.n = first == second ? 8 : 16});
+    }
+    return context.counters().memo_hits - before;
+  };
+  CHECK(hits_of_second_plan(Policy::cold, Policy::cold) == 2);  // the plan and the heuristic's
+  CHECK(hits_of_second_plan(Policy::warm, Policy::cold) == 0);
 }
 
 TEST_CASE("numbers that are not finite are null in JSON") {
