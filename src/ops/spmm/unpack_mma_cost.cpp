@@ -15,6 +15,7 @@ namespace {
 
 constexpr double launch_us = 1.7;        ///< with the first copies, and the last stores
 constexpr double next_launch_us = 2.36;  ///< of one that waits for the launch before it
+constexpr double cached_bytes = 4e7;     // that L2 keeps from one call to the next
 
 double l2_bytes_per_us(const Machine& machine) { return 10.1e6 * machine.speed(); }
 
@@ -82,10 +83,12 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   const double packed = size.strips * size.strip_bytes;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
+  // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  constexpr double stored_element_bytes = 8.8;
+  const double stored = size.m * size.n * stored_element_bytes * size.batch;
   const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of what memory hands out
-  const double from_memory = streaming * (packed * sets + dense + output) / machine.memory_bytes_per_us;
+  const double from_memory = (streaming * (packed * sets + dense) + stored) / machine.memory_bytes_per_us;
   const double from_l2 = (packed * column_tiles * size.batch + dense * row_tiles) / l2_bytes_per_us(machine);
-  constexpr double cached_bytes = 4e7;
   return packed * sets + dense + output > cached_bytes ? std::max(from_memory, from_l2) : from_l2;
 }
 
@@ -97,7 +100,9 @@ double other_launches_us(const SpmmQuery& query, const Sizes& size, const Unpack
     const double pairs = size.strips * size.pair_share * packed_most_pairs;
     us += next_launch_us + sets * (size.strips * size.strip_bytes + pairs * 8 + size.nonzeros * 4) / machine.memory_bytes_per_us;
   }
-  if (c.prepare_dense) us += next_launch_us + size.batch * size.k * size.n * 8 / l2_bytes_per_us(machine);
+  const double prepared_bytes = size.batch * size.k * size.n * 8;
+  if (c.prepare_dense)
+    us += next_launch_us + prepared_bytes / (prepared_bytes < cached_bytes ? l2_bytes_per_us(machine) : machine.memory_bytes_per_us);
   if (c.k_split > 1) us += next_launch_us + 2.0 * static_cast<double>(partial_bytes(query, c)) / l2_bytes_per_us(machine);
   return us;
 }

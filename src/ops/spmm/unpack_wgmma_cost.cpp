@@ -115,11 +115,13 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
       as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.18;       // fitted: strips come at five sixths of what memory hands out
   constexpr double resident_bytes = 40e6;  // of B and C, that L2 keeps from one call to the next
+  // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  constexpr double stored_element_bytes = 8.8;
   const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
   const double prepared_bytes = config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
   const double result_bytes = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
   const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
-  const double moved_bytes = stays ? 0 : result_bytes + (config.prepare_dense ? prepared_bytes : dense_bytes);
+  const double moved_bytes = stays ? 0 : output_bytes(query, stored_element_bytes) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
   if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
