@@ -15,7 +15,7 @@ namespace {
 
 constexpr double launch_us = 1.7;        ///< with the first copies, and the last stores
 constexpr double next_launch_us = 2.36;  ///< of one that waits for the launch before it
-constexpr double cached_bytes = 4e7;     // that L2 keeps from one call to the next
+constexpr double cached_bytes = 4e7;     ///< that L2 keeps from one call to the next
 
 double l2_bytes_per_us(const Machine& machine) { return 10.1e6 * machine.speed(); }
 
