@@ -218,7 +218,7 @@ TEST_CASE("structs have the layouts of cuda.h") {
   CHECK(offsetof(PoolProperties, allocation) == offsetof(CUmemPoolProps, allocType));
   CHECK(offsetof(PoolProperties, share) == offsetof(CUmemPoolProps, handleTypes));
   CHECK(offsetof(PoolProperties, location) == offsetof(CUmemPoolProps, location));
-  CHECK(offsetof(PoolProperties, defaults) == offsetof(CUmemPoolProps, win32SecurityAttributes));
+  CHECK(offsetof(PoolProperties, security_attributes) == offsetof(CUmemPoolProps, win32SecurityAttributes));
   CHECK(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
 }
 

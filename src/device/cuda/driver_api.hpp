@@ -110,12 +110,12 @@ struct MemoryLocation {
   int id;
 };
 
-/// What follows `location` differs by version and is zero for the defaults.
 struct PoolProperties {
   AllocationType allocation;
   ShareHandleType share;
   MemoryLocation location;
-  char defaults[72];
+  void* security_attributes;  ///< of Windows
+  char defaults[64];          ///< differ by version; zeros are the defaults
 };
 
 /// A tensor map, opaque. The headers' own is aligned to 64 or 128 bytes, by version; the function asks for 64.

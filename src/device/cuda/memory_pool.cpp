@@ -13,6 +13,7 @@ MemoryPool::MemoryPool(const CudaContext& context, std::uint64_t kept_bytes) : c
   const PoolProperties properties{.allocation = AllocationType::pinned,
                                   .share = ShareHandleType::none,
                                   .location = {.type = LocationType::device, .id = context_.device()},
+                                  .security_attributes = nullptr,
                                   .defaults = {}};
   driver.require("create a memory pool", driver.cuMemPoolCreate, &handle_, &properties);
   const Result result = driver.cuMemPoolSetAttribute(handle_, PoolAttribute::release_threshold, &kept_bytes);

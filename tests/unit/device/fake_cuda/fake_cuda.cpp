@@ -272,7 +272,7 @@ Result cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
   return run({"cuMemPoolCreate", true, true}, [&] {
     const bool known = properties->allocation == AllocationType::pinned && properties->share == ShareHandleType::none &&
                        properties->location.type == LocationType::device && properties->location.id == current->device &&
-                       std::ranges::count(properties->defaults, 0) == sizeof(properties->defaults);
+                       properties->security_attributes == nullptr && std::ranges::count(properties->defaults, 0) == sizeof(properties->defaults);
     if (!known) return Result::invalid_value;
     return *pool = make<CUmemPoolHandle_st>("pool"), Result::success;
   });
