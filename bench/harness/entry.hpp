@@ -72,13 +72,17 @@ Planning<Planned> plan_problem(const Context& context, device::Device& device, c
   const Topology topology = matrices.topology();
   const std::int64_t compiled_before = context.counters().kernels_compiled;
   const auto start = std::chrono::steady_clock::now();
-  const Plan<Planned> plan = context.plan(
-      problem, topology, {.effort = options.effort, .budget_seconds = options.budget_seconds, .seed = options.seed, .policy = options.policy});
+  PlanOptions how{.effort = options.effort,
+                  .budget_seconds = options.budget_seconds,
+                  .seed = options.seed,
+                  .policy = options.policy,
+                  .overlap_calls = !options.apart};
+  const Plan<Planned> plan = context.plan(problem, topology, how);
   const double plan_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const std::int64_t kernels_compiled = context.counters().kernels_compiled - compiled_before;
   Plan<Planned> heuristic;
-  if (options.effort != Effort::heuristic)
-    heuristic = context.plan(problem, topology, {.effort = Effort::heuristic, .seed = options.seed, .policy = options.policy});
+  how.effort = Effort::heuristic;
+  if (options.effort != Effort::heuristic) heuristic = context.plan(problem, topology, how);
   Entry entry{.statistics = topology.statistics(),
               .plan = plan,
               .plan_ms = plan_ms,

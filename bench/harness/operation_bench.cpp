@@ -43,7 +43,7 @@ OperationBench::OperationBench(OperationFacts facts, const ComparisonOptions& op
       device_(context_.state()->session->device()),
       record_(facts_.name, options, context_),
       matrices_(context_, options.data, options.seed) {
-  Json problem = {{"element", name(options.element)}};
+  Json problem = {{"element", name(options.element)}, {"overlap_calls", !options.apart}};
   problem.update(facts_.problem);
   record_.set("problem", std::move(problem));
   print_device(context_.device());

@@ -26,6 +26,7 @@ void add_options(CLI::App& app, ListOptions& options) {
   cli::add_enum_option(app, "--effort", options.effort, "How hard to plan: heuristic, cached, quick or full");
   app.add_option("--budget", options.budget_seconds, "Seconds of tuning for a problem")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_option("--deadline", options.deadline_seconds, "Start no problem after that many seconds; 0: none")->check(CLI::NonNegativeNumber);
+  app.add_flag("--apart", options.apart, "Let no call start while the one before it ends, as it may by default");
   app.add_option("--rounds", options.rounds, "Samples of each contender")->capture_default_str()->check(CLI::Range(7, 1000));
   app.add_option("--seed", options.seed, "Seed of operands and order")->capture_default_str();
 }

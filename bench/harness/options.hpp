@@ -36,6 +36,7 @@ struct ListOptions : RunOptions {
   Policy policy = Policy::warm;
   double budget_seconds = 10;   ///< for tuning, a problem
   double deadline_seconds = 0;  ///< no problem starts after this; 0: none
+  bool apart = false;           ///< calls do not overlap: PlanOptions::overlap_calls
   int rounds = 9;
   std::uint64_t seed = 1;
 };

@@ -93,6 +93,9 @@ struct PlanOptions {
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
   Policy policy = Policy::warm;                           ///< which choices are looked up, and what quick and full measure
   std::function<bool()> stop = {};  ///< asked between measurements: true ends tuning as the budget does. What was measured is kept
+  /// A call may start while the kernel before it on the stream ends, where that kernel lets it: those of this library do (programmatic
+  /// dependent launch, sm_90). It waits before it reads or writes what any kernel may have written. false: it starts afterwards.
+  bool overlap_calls = true;
 };
 
 /// What this context did so far.

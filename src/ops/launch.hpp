@@ -43,6 +43,12 @@ class Launch {
     return launch;
   }
 
+  /// Never starts while the launch before it ends. Many short blocks that make what the next launch reads would crowd where there is room first.
+  Launch& start_after_previous() {
+    overlaps_ = false;
+    return *this;
+  }
+
   const codegen::KernelRequest& request() const { return request_; }
   std::int64_t shared_bytes() const { return shape_.shared_bytes; }
   int threads() const { return static_cast<int>(shape_.block.x * shape_.block.y * shape_.block.z); }
@@ -61,10 +67,12 @@ class Launch {
     if (map_of_ != nullptr) device.make_map(map_of_(arguments));
   }
 
-  /// Queues one call. The hot path: no lock, no allocation.
-  void enqueue(const device::Device& device, Stream stream, const void* call) const {
+  /// Queues one call. Where it `overlaps` it may start while the launch before it ends: every kernel of an operation waits by itself
+  /// (templates/parts/dependent_launch.h). The hot path: no lock, no allocation.
+  void enqueue(const device::Device& device, Stream stream, const void* call, bool overlaps = true) const {
     alignas(argument_alignment) std::array<unsigned char, max_argument_bytes> arguments;
-    const device::LaunchShape shape = bind(call, arguments.data());
+    device::LaunchShape shape = bind(call, arguments.data());
+    shape.waits_for_previous = overlaps && overlaps_;
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
     make_map(device, arguments.data());
     device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
@@ -77,6 +85,7 @@ class Launch {
   std::shared_ptr<const device::Kernel> kernel_;
   device::LaunchShape shape_;
   std::size_t argument_bytes_ = 0;
+  bool overlaps_ = true;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
   TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< where the arguments have one
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};

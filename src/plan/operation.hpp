@@ -165,7 +165,10 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   const Choice& choice = state.choice_for(n);
   require_workspace(Op::object, call.workspace, choice.workspace_bytes);
   if (state.topology) state.topology.state()->note_use(stream);
-  for (const ops::Launch& launch : choice.launches) launch.enqueue(state.session->device(), stream, &call);
+  for (const ops::Launch& launch : choice.launches) {
+    const bool is_first = &launch == &choice.launches.front();
+    launch.enqueue(state.session->device(), stream, &call, !is_first || state.options.overlap_calls);
+  }
 }
 
 }  // namespace vostok::plan

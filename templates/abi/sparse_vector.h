@@ -57,6 +57,7 @@ struct SparseVectorArgs {
   long long output_stride;
   unsigned batch;
   float scale;
+  bool packs;  ///< the launch before packs the values; else they have been packed long since
 };
 
 template <FieldsOf<SparseVectorTraits> S, class Visit>

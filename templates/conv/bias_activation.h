@@ -4,6 +4,7 @@
 #include "abi/bias_activation.h"
 #include "abi/fixed.h"
 #include "conv/flat_index.h"
+#include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/epilogue.h"
 #include "parts/loads.h"
@@ -75,6 +76,7 @@ __device__ inline void add_bias_and_activate(const BiasActivationArgs& args, uns
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads) bias_activation(const __grid_constant__ BiasActivationArgs args) {
   [[maybe_unused]] constexpr BiasActivationRules<F> rules;
+  follow_previous_launch();
   constexpr auto config = F::config;
   constexpr unsigned long long block_vectors = static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;
   const auto elements = static_cast<unsigned long long>(args.elements);

@@ -8,6 +8,7 @@
 #include "abi/depthwise.h"
 #include "abi/fixed.h"
 #include "conv/flat_index.h"
+#include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/epilogue.h"
 #include "parts/loads.h"
@@ -135,6 +136,7 @@ __global__ void __launch_bounds__(F::config.block_threads, least_resident_blocks
   [[maybe_unused]] constexpr DepthwiseRules<F> rules;
   const auto tile = DepthwiseTile::of<F>(args, static_cast<unsigned long long>(blockIdx.x) * F::config.block_threads + threadIdx.x);
   if (tile.plane >= args.planes) return;
+  follow_previous_launch();
   DepthwiseSums<F> sums(args, tile);
 #pragma unroll
   for (int row = 0; row < DepthwiseSums<F>::input_rows; ++row) sums.add_row(row);

@@ -4,6 +4,7 @@
 #include "abi/fixed.h"
 #include "abi/im2col.h"
 #include "conv/flat_index.h"
+#include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/unsigned.h"
@@ -53,6 +54,7 @@ __device__ inline void store_patch_vector(const Im2colArgs& args, unsigned long 
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads) im2col_gather(const __grid_constant__ Im2colArgs args) {
   [[maybe_unused]] constexpr Im2colRules<F> rules;
+  follow_previous_launch();
   constexpr auto config = F::config;
   constexpr unsigned long long block_vectors = static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;
 #pragma unroll

@@ -4,6 +4,7 @@
 
 #include "abi/dense_transpose.h"
 #include "abi/fixed.h"
+#include "parts/dependent_launch.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
 
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(F::config.threads) dense_transpose(const __gri
   constexpr int tile = F::config.tile;
   const long long matrix = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
   if (matrix >= args.batch) return;
+  follow_previous_launch();
   const long long tiles_across = (args.columns + tile - 1) / tile;
   const long long tiles = tiles_across * ((args.rows + tile - 1) / tile);
   for (long long i = blockIdx.x; i < tiles; i += gridDim.x) transpose_tile<F>(args, matrix, i / tiles_across * tile, i % tiles_across * tile);

@@ -15,6 +15,7 @@
 
 #include "abi/fixed.h"
 #include "abi/row_strips.h"
+#include "parts/dependent_launch.h"
 #include "sddmm/row_strips_rules.h"
 #include "sddmm/sampled_output.h"
 #include "sddmm/strip_sum.h"
@@ -105,7 +106,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_
   const unsigned strip_in_block = threadIdx.x / config.threads_per_strip;
   const unsigned lane = threadIdx.x % config.threads_per_strip;
   const Strip strip = load_strip(args, strip_index<F>(args, strip_in_block));
+  wait_for_previous_launch();
   const StripTotals<F> totals = multiply_strip<F>(args, strip, part, strip_in_block, lane);
+  allow_next_launch();
   store_strip<F>(args, strip, part, lane, totals);
 }
 

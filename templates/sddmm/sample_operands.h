@@ -163,9 +163,9 @@ class OperandOctet {
 /// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) sample_operands(const __grid_constant__ SampleOperandsArgs args) {
-  allow_next_launch();
   const unsigned matrix = blockIdx.z * gridDim.y + blockIdx.y;
   if (matrix >= args.batch) return;
+  follow_previous_launch();
   if (blockIdx.x < args.lhs.octet_count) OperandOctet<F, F::traits.lhs_layout, F::traits.lhs_alignment>(args, args.lhs, blockIdx.x, matrix).make();
   else OperandOctet<F, F::traits.rhs_layout, F::traits.rhs_alignment>(args, args.rhs, blockIdx.x - args.lhs.octet_count, matrix).make();
 }

@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(F::config.threads) sum_parts(const __grid_cons
   const long long matrix = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
   const long long at = static_cast<long long>(blockIdx.x) * F::config.threads + threadIdx.x;
   if (matrix >= args.batch || at >= args.nonzeros) return;
-  wait_for_previous_launch();
+  follow_previous_launch();
   const float* const partial = args.partial + matrix * args.parts * args.nonzeros + at;
   float sum = 0.0F;
 #pragma unroll 8

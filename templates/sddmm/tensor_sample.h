@@ -106,9 +106,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) tens
   [[maybe_unused]] constexpr TensorSampleRules<F> rules;
   const auto part = SamplePart::of_block<F>(args);
   if (part.matrix >= args.batch) return;
-  if constexpr (F::config.n_split > 1) allow_next_launch();
   TensorSample<F> sample(args, part, dynamic_shared<SampleShared<F>>());  // the first tile is looked up meanwhile
   wait_for_previous_launch();
+  if constexpr (F::config.n_split > 1) allow_next_launch();
   sample.run();
 }
 

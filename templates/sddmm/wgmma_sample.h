@@ -32,7 +32,6 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   const WgmmaSampleShared<F> shared;
   if (threadIdx.x == 0) shared.initialise_barriers();
   __syncthreads();
-  if constexpr (config.n_split > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
@@ -43,6 +42,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();
+    if constexpr (config.n_split > 1) allow_next_launch();
     SampleConsumer<F>(args, part, shared).run();
   }
 }

@@ -6,6 +6,7 @@
 
 #include "abi/fixed.h"
 #include "abi/row_softmax.h"
+#include "parts/dependent_launch.h"
 #include "softmax/pass.h"
 #include "softmax/softmax_rules.h"
 
@@ -36,14 +37,17 @@ __global__ void __launch_bounds__(threads(F::config)) row_softmax(const __grid_c
     if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
 
   const EntrySpan span = span_of_row<F>(operands, batch, row, exists);
+  wait_for_previous_launch();
   SoftmaxPass<F> pass(operands, batch, span, Team::rank());
   [[maybe_unused]] float* const logarithm = operands.row_statistics + batch * operands.m + row;
   if constexpr (statistics == RowStatistics::read) {
+    allow_next_launch();
     if (exists) store_from_logarithm(pass, span, load_global(logarithm));
   } else {
     sum_entries(pass, span);
     const auto total = Team::join(pass, pass.partial());
     pass.finish(total);
+    allow_next_launch();
     if constexpr (statistics == RowStatistics::write)
       if (exists && Team::rank() == 0) *logarithm = pass.logarithm(total);
     store_entries<true>(pass, span);

@@ -6,6 +6,7 @@
 
 #include "abi/fixed.h"
 #include "abi/split_softmax.h"
+#include "parts/dependent_launch.h"
 #include "softmax/pass.h"
 #include "softmax/softmax_rules.h"
 
@@ -49,6 +50,7 @@ __global__ void __launch_bounds__(threads(F::config)) split_softmax_sum(const __
   if (batch >= args.operands.batch) return;
 
   const auto own = TeamStrip<F>::of(args, batch);
+  follow_previous_launch();
   SoftmaxPass<F> pass(args.operands, batch, own.span, Team::rank());
   sum_entries(pass, own.span);
   const Partial total = Team::join(pass, pass.partial());
@@ -81,6 +83,7 @@ __global__ void __launch_bounds__(threads(F::config)) split_softmax_store(const 
   if (batch >= args.operands.batch) return;
 
   const auto own = TeamStrip<F>::of(args, batch);
+  follow_previous_launch();
   SoftmaxPass<F> pass(args.operands, batch, own.span, SoftmaxTeam<F>::rank());
   [[maybe_unused]] float* const logarithm = args.operands.row_statistics + batch * args.operands.m + own.strip.row;
   if constexpr (statistics == RowStatistics::read) {

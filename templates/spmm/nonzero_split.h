@@ -11,6 +11,7 @@
 #pragma once
 
 #include "abi/fixed.h"
+#include "parts/dependent_launch.h"
 #include "parts/shared.h"
 #include "spmm/chunk_walk.h"
 #include "spmm/nonzero_split_rules.h"
@@ -120,12 +121,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) nonz
   const unsigned chunk_in_block = threadIdx.x / config.threads_per_row;
   const unsigned lane = threadIdx.x % config.threads_per_row;
   const Chunk chunk = Chunk::load(args, tile.row_tile * config.chunks_per_block + chunk_in_block);
+  wait_for_previous_launch();
   const Operands<F> operands = operands_of<F>(product, tile.product);
   const LaneColumns<F> columns{tile.first_column(lane), product.n};
   const EntrySpan<F> span = entry_span<F>(static_cast<unsigned>(chunk.start.position), static_cast<unsigned>(chunk.stop.position));
   StagedEntries<F> entries(product, operands, span, shared.steps[chunk_in_block], lane);
   ChunkWalk<F> walk(product, operands, columns, chunk, shared.heads[chunk_in_block], lane);
   multiply_chunk(walk, entries, span);
+  allow_next_launch();
 
   if (!args.cuts_rows) return;
   if (chunk.leaves_row) store_piece(walk.sum(), shared.tails[chunk_in_block], lane);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/fixed.h"
+#include "parts/dependent_launch.h"
 #include "parts/shared.h"
 #include "spmm/piece_places.h"
 #include "spmm/pieces.h"
@@ -37,6 +38,7 @@ __global__ void __launch_bounds__(threads(F::config)) nonzero_split_rows(const _
   const unsigned end_chunk = args.chunk_count - first_chunk < args.chunks_per_block ? args.chunk_count : first_chunk + args.chunks_per_block;
   const ChunkStart start = load_global(args.chunks + first_chunk);
   const ChunkStart stop = load_global(args.chunks + end_chunk);
+  follow_previous_launch();  // also where no block has a row to add: the launch after this one waits for this one alone
   if (static_cast<unsigned>(start.first) == first_chunk || stop.row == start.row) return;
 
   auto& shared = dynamic_shared<SplitRowShared<F>>();

@@ -3,6 +3,7 @@
 
 #include "abi/fixed.h"
 #include "abi/pack_values.h"
+#include "parts/dependent_launch.h"
 #include "parts/loads.h"
 
 namespace vostok {
@@ -15,6 +16,7 @@ __global__ void __launch_bounds__(F::config.threads) pack_values(const __grid_co
   const long long set = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
   const long long place = static_cast<long long>(blockIdx.x) * F::config.threads + threadIdx.x;
   if (set >= args.batch || place >= args.nonzeros) return;
+  follow_previous_launch();
   const auto* values = static_cast<const Bits*>(args.values) + set * args.value_stride;
   auto* packed = static_cast<Bits*>(args.packed) + set * args.packed_stride;
   packed[place] = load_global(values + load_global(args.positions + place));

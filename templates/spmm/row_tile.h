@@ -12,6 +12,7 @@
 
 #include "abi/fixed.h"
 #include "abi/row_tile.h"
+#include "parts/dependent_launch.h"
 #include "spmm/row_output.h"
 #include "spmm/row_pieces.h"
 #include "spmm/row_sum.h"
@@ -154,7 +155,7 @@ struct WalkedRow {
   bool exists;
 };
 
-/// Adds a row's entries.
+/// Adds a row's entries. Where they lie is looked up before the launch's wait.
 template <class F>
 __device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, unsigned slot, bool exists,
                                          unsigned row_in_block, unsigned lane) {
@@ -164,6 +165,7 @@ __device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args
   const unsigned subwarp = lane / config.threads_per_row;
   if constexpr (config.slot_entries > 0) {
     SlotEntries<F> first(args.slots, slot, exists, step, lane);
+    wait_for_previous_launch();
     first.load_values(operands);
     const EntrySpan<F> rest = first.rest();
     StagedEntries<F> entries(product, operands, rest, step, lane);
@@ -177,6 +179,7 @@ __device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args
     if constexpr (config.row_swizzle)
       if (exists) row = static_cast<unsigned>(load_global(args.row_order + slot));
     const EntrySpan<F> span = row_span<F>(product, row, exists);
+    wait_for_previous_launch();
     StagedEntries<F> entries(product, operands, span, step, lane);
     if (config.prefetch_sparse) entries.load(span.first);
     add_run(sum, entries, span, subwarp);
@@ -203,7 +206,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_
   const LaneColumns<F> columns{tile.first_column(lane), product.n};
   RowSum<F> sum(product, operands, columns);
   // A matrix of zeros alone: nothing is read, and the order of rows does not matter.
-  const WalkedRow walked = product.nonzeros == 0 ? WalkedRow{slot, 1, exists} : multiply_row(sum, args, operands, slot, exists, row_in_block, lane);
+  WalkedRow walked = {slot, 1, exists};
+  if (product.nonzeros == 0) wait_for_previous_launch();
+  else walked = multiply_row(sum, args, operands, slot, exists, row_in_block, lane);
+  allow_next_launch();
   const bool stores = walked.exists && lane < config.threads_per_row;
   if constexpr (config.row_pieces > 1) {
     RowTotals<F> totals(sum);

@@ -8,7 +8,6 @@
 
 #include "abi/fixed.h"
 #include "abi/sparse_tensor_mma.h"
-#include "parts/dependent_launch.h"
 #include "spmm/sparse_tensor_mma_rules.h"
 #include "spmm/sparse_tensor_product.h"
 #include "spmm/unpack_dense.h"
@@ -83,17 +82,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   [[maybe_unused]] constexpr SparseTensorMmaRules<F> rules;
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
-  wait_for_previous_launch();
-  if constexpr (config.k_split > 1) allow_next_launch();
 
   const PackedStrips packed = F::traits.batched ? packed_set(args.strips, tile.product) : args.strips;
   const UnpackShared<F> shared(0);
   UnpackStages<F, CallerDense<F>> stages(args, tile, packed, shared);
+  stages.start();
   SparseTensorWarp<F> warp(tile);
   const unsigned count = tile.block_count(args);
   const unsigned first_block = tile.first_block(args);
-#pragma unroll 1
-  for (int i = 0; i + 1 < config.stages; ++i) stages.issue();
   StageIndex<config.stages> stage;
 #pragma unroll 1
   for (unsigned i = 0; i < count; ++i) {

@@ -38,7 +38,6 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     publish_barriers();
   }
   __syncthreads();
-  if constexpr (launched_slices(config) > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
@@ -47,8 +46,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     produce_from_place<F>(args, tile, stages, threadIdx.x - 32 * consumers);
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
+    copy_first_strips_beside<F>(args, tile, stages, warp);
     // Strips that do not fit are read here, and the launch before may be what packs them.
-    wait_for_previous_launch();
+    follow_previous_launch();
     SparseWarpgroupSum<F> sum;
     SparseConsumer<F>(args, tile, stages, warp).run(sum);
     TileSums<F, SparseWarpgroupSum<F>> sums(sum, stages, tile.slice, 0, warp);

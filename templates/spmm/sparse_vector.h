@@ -35,9 +35,10 @@ class LaneRuns {
         lane_(threadIdx.x % lanes),
         end_row_(end_row),
         row_(runs_of(first_row)),
-        next_row_(runs_of(first_row + rows_together(config))) {
-    load(row_.begin + lane_, row_.end);
-  }
+        next_row_(runs_of(first_row + rows_together(config))) {}
+
+  /// Loads of the first run.
+  __device__ void start() { load(row_.begin + lane_, row_.end); }
 
   /// Adds the products of `row`, the first or that which follows the last one added, and loads of the next.
   __device__ void add_row(long long row, float (&totals)[config.columns]) {
@@ -118,12 +119,14 @@ __global__ void __launch_bounds__(F::config.threads, F::config.min_blocks) spars
   static_assert(sizeof(SparseVectorShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const unsigned product = F::traits.batched ? blockIdx.z * gridDim.y + blockIdx.y : 0;
   if (product >= args.batch) return;
-  wait_for_previous_launch();
 
   const long long tile_begin = static_cast<long long>(blockIdx.x) * config.tile_rows;
   const long long end_row = min(tile_begin + config.tile_rows, args.m);
   const long long first_row = tile_begin + threadIdx.x / config.lanes_per_row;
-  LaneRuns<F> lane(args, product, first_row, end_row);
+  LaneRuns<F> lane(args, product, first_row, end_row);  // where its runs are, which no launch changes
+  if (args.packs) wait_for_previous_launch();
+  lane.start();
+  follow_previous_launch();
   StagedDense<F>(args, product).fill();
   __syncthreads();
 

@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
                 "a block has a multiple of 128 threads, each with 2 to 16 pieces of the tile");
   static_assert(config.scale_blocks >= 1, "k blocks share scales with none, or with others");
   static_assert(sizeof(SplitDenseShared<F>) == shared_bytes(traits, config), "shared_bytes differs from the layout");
-  allow_next_launch();
+  follow_previous_launch();
   const unsigned row = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned rows = (args.k_blocks + config.scale_blocks - 1) / config.scale_blocks;
   if (row >= rows * args.batch) return;

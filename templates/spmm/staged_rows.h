@@ -12,6 +12,7 @@
 
 #include "abi/fixed.h"
 #include "abi/staged_rows.h"
+#include "parts/dependent_launch.h"
 #include "parts/shared.h"
 #include "parts/warp.h"
 #include "spmm/panel_copies.h"
@@ -154,7 +155,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) stag
   const unsigned first = slice * args.slice_panels < args.panels ? slice * args.slice_panels : args.panels;
   const unsigned end = args.panels - first < args.slice_panels ? args.panels : first + args.slice_panels;
   RowProducts<F> products(args, operands, row_tile);
+  wait_for_previous_launch();
   multiply_panels(products, PanelCopies<F>(args, operands, tile.column_tile * config.tile_columns), first, end);
+  allow_next_launch();
 
   const LaneColumns<F> columns{tile.first_column(threadIdx.x % config.threads_per_row), product.n};
   if constexpr (config.k_split > 1) {

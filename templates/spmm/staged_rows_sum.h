@@ -31,7 +31,7 @@ struct SliceSum {
 template <class F>
 __global__ void __launch_bounds__(threads(F::config)) staged_rows_sum(const __grid_constant__ StagedRowsArgs args) {
   constexpr auto config = F::config;
-  wait_for_previous_launch();
+  follow_previous_launch();
   const auto tile = TileIndex<F>::of_block(args.product);
   const unsigned row = tile.row_tile * config.rows + threadIdx.x / config.threads_per_row;
   if (!tile.exists(args.product, config.rows, args.product.m) || row >= args.product.m) return;

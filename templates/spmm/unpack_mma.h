@@ -10,7 +10,6 @@
 #include "abi/unpack_mma.h"
 #include "abi/unpack_sum.h"
 #include "parts/async_copy.h"
-#include "parts/dependent_launch.h"
 #include "spmm/unpack_dense.h"
 #include "spmm/unpack_mma_rules.h"
 #include "spmm/unpack_output.h"
@@ -85,19 +84,15 @@ class UnpackWarp {
   Product product_;
 };
 
-/// The loop over a team's k blocks.
+/// The loop over a team's k blocks, of which the first ones are on their way.
 template <class F>
-__device__ inline void multiply_blocks(UnpackWarp<F>& warp, const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed) {
+__device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, DenseStages<F>>& stages, const UnpackShared<F>& shared,
+                                       const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed) {
   using Team = UnpackTeam<F>;
   constexpr auto config = F::config;
   constexpr bool splits = splits_dense(config);
-  const UnpackShared<F> shared(Team::number());
-  UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
   const unsigned count = Team::block_count(tile, args);
   const unsigned first_block = Team::first_block(tile, args);
-#pragma unroll 1
-  for (int i = 0; i + 1 < config.stages; ++i) stages.issue();
-
   StageIndex<config.stages> stage;
   StageIndex<config.stages> split_stage;
   if constexpr (splits) {
@@ -135,12 +130,13 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   [[maybe_unused]] constexpr UnpackMmaRules<F> rules;
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
-  wait_for_previous_launch();
-  if constexpr (config.k_split > 1) allow_next_launch();
 
   const PackedStrips packed = F::traits.batched ? packed_set(args.strips, tile.product) : args.strips;
+  const UnpackShared<F> shared(UnpackTeam<F>::number());
+  UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
+  stages.start();
   UnpackWarp<F> warp(tile, packed);
-  multiply_blocks<F>(warp, args, tile, packed);
+  multiply_blocks<F>(warp, stages, shared, args, tile, packed);
 
   if constexpr (config.k_split > 1) {
     visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {

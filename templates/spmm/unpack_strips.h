@@ -3,6 +3,7 @@
 
 #include "abi/unpack_mma.h"
 #include "parts/async_copy.h"
+#include "parts/dependent_launch.h"
 #include "parts/loads.h"
 #include "parts/opaque.h"
 #include "spmm/unpack_shared.h"
@@ -23,7 +24,7 @@ class StripStages {
   static constexpr int places = strip_places(F::config);
 
  public:
-  /// Waits until the first k blocks' places are there.
+  /// Copies the first k blocks, a group of copies for each of the stages but one; then waits for the launch before, of which strips do not depend.
   template <class Args>
   __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
       : offsets_(packed.offsets),
@@ -37,6 +38,8 @@ class StripStages {
     commit_async();
     wait_async<0>();
     Team::wait();
+    copy_first(shared, Team::block_count(tile, args));
+    follow_previous_launch();
   }
 
   /// Copies the next k block, which exists. One that does not fit is left where it is: only its starts are stored.
@@ -50,6 +53,16 @@ class StripStages {
   static __device__ bool fits(SharedAddress starts) { return load_word(starts + 4 * strips) <= capacity; }
 
  private:
+  __device__ void copy_first(const UnpackShared<F>& shared, int count) {
+    StageIndex<F::config.stages> stage;
+#pragma unroll 1
+    for (int i = 0; i < ahead; ++i) {
+      if (i < count) issue(shared.strips(stage.at), shared.starts(stage.at));
+      commit_async();
+      stage.step();
+    }
+  }
+
   /// Where the strips of a k block start, in units, and where the last one ends: words.
   __device__ SharedAddress place_of(StageIndex<places> index) const { return places_ + index.at * (4 * strip_start_words(F::config)); }
 

@@ -18,7 +18,7 @@ __device__ inline Vector<float, 4>* partial_fragment(const PartialSums& partial,
 /// A warp has one fragment. Fragments lie on the grid's x, products on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) unpack_sum(const __grid_constant__ UnpackSumArgs args) {
-  wait_for_previous_launch();
+  follow_previous_launch();
   const unsigned product = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned lane = threadIdx.x % 32;
   const long long fragment = static_cast<long long>(blockIdx.x) * F::config.warps + threadIdx.x / 32;

@@ -22,10 +22,10 @@ namespace vostok {
 template <class F>
 __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows;
-  // Strips that do not fit are read here, and the launch before may be what packs them.
-  if constexpr (!F::config.prepare_dense) wait_for_previous_launch();
-  // It looks up the first strips: before the sums wait for their rows' scales.
+  copy_first_strips_beside<F>(args, tile, stages, warp.group * group_warps(F::config) + warp.strip);
+  // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales do.
   Consumer<F> consumer(args, tile, stages, warp);
+  follow_previous_launch();
   SumsAside<F> aside;
   WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
   consumer.run(sum);
@@ -53,7 +53,6 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     publish_barriers();
   }
   __syncthreads();
-  if constexpr (launched_slices(config) > 1) allow_next_launch();
 
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();

@@ -180,21 +180,21 @@ class TensorTiles {
         column_(static_cast<int>(tile.first_column())),
         k_(static_cast<int>(tile.first_block(args)) * packed_strip_columns) {}
 
-  /// Copies the next k block.
-  __device__ void copy(unsigned stage_dense, unsigned barrier) {
+  /// Copies k block `i`.
+  __device__ void copy(unsigned stage_dense, unsigned barrier, unsigned i) const {
+    const int k = k_ + static_cast<int>(i) * packed_strip_columns;
 #pragma unroll
     for (unsigned box = 0; box < boxes; ++box) {
       const int column = column_ + static_cast<int>(box) * 64;
-      copy_box(stage_dense + box * (bytes / boxes), map_, along_k ? k_ : column, along_k ? column : k_, product_, barrier);
+      copy_box(stage_dense + box * (bytes / boxes), map_, along_k ? k : column, along_k ? column : k, product_, barrier);
     }
-    k_ += packed_strip_columns;
   }
 
  private:
   const TensorMap& map_;
   int product_;
   int column_;  ///< the tile's first
-  int k_;       ///< the next k block's first
+  int k_;       ///< the first k block's first
 };
 
 /// Waits until the stage is empty: at once in the ring's first round.
@@ -203,41 +203,84 @@ __device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const Ring
   wait_barrier(stages.empty(place.stage), place.parity ^ 1);
 }
 
-/// One thread queues bulk copies of everything. Strips of the first stages do not wait for the launch that prepares B.
-template <class F>
-__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages) {
+/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that bring B.
+template <class Config>
+constexpr unsigned filling_arrivals(const Config& config) {
+  return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
+}
+constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
+  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns;
+  return filling_arrivals<UnpackWgmmaConfig>(config);
+}
+
+/// Strips of the first stages, all at once, for where they lie is looked up: by a warp, a lane for each. They do not depend on the launch before.
+template <class F, class Args>
+__device__ inline void copy_first_strips(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned more_bytes) {
+  const unsigned lane = threadIdx.x % 32;
+  if (lane >= F::config.stages || lane >= tile.block_count(args)) return;
+  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args) + lane, tile.first_strip(), 1);
+  strips.copy(stages.strips(lane), stages.full(lane), more_bytes);
+}
+
+/// Where threads bring B, which takes them longest, they begin with that: the first strips are copied by the first of the warps that multiply.
+template <class F, class Args>
+__device__ inline void copy_first_strips_beside(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp) {
+  if (filling_arrivals(F::config) > 1 && warp == 0) copy_first_strips<F>(args, tile, stages, 0);
+}
+
+/// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. copy_dense(stage, i) copies B of k block `i`,
+/// `dense_bytes` long, which the launch before may make.
+template <class F, class Args, class CopyDense>
+__device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned lane,
+                                         unsigned dense_bytes, CopyDense copy_dense) {
+  const PackedStrips packed = packed_set(args.strips, tile.product);
   const unsigned count = tile.block_count(args);
-  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), count);
-  const PreparedTiles<F> dense(args, tile);
-  const auto copy_strips = [&](unsigned stage) { strips.copy(stages.strips(stage), stages.full(stage), PreparedTiles<F>::bytes); };
   const unsigned ahead = count < F::config.stages ? count : F::config.stages;
-#pragma unroll 1
-  for (unsigned i = 0; i < ahead; ++i) copy_strips(i);
+  copy_first_strips<F>(args, tile, stages, dense_bytes);
+  StripCopies<F> strips(packed, tile.first_block(args) + ahead, tile.first_strip(), lane == 0 ? count - ahead : 0);
   wait_for_previous_launch();
-#pragma unroll 1
-  for (unsigned i = 0; i < ahead; ++i) dense.copy(stages, i, i);
+  if (lane < ahead) copy_dense(lane, lane);
+  if (lane > 0) return;
   RingPlace<F::config.stages> place{0, 1};
 #pragma unroll 1
   for (unsigned i = ahead; i < count; ++i) {
     wait_empty(stages, place);
-    copy_strips(place.stage);
-    dense.copy(stages, place.stage, i);
+    strips.copy(stages.strips(place.stage), stages.full(place.stage), dense_bytes);
+    copy_dense(place.stage, i);
     place.advance();
   }
 }
 
-/// Every producing thread copies its chunks of B, and one the strips.
+/// B as split_dense leaves it. By one warp.
+template <class F>
+__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned lane) {
+  const PreparedTiles<F> dense(args, tile);
+  produce_by_engine<F>(args, tile, stages, lane, PreparedTiles<F>::bytes, [&](unsigned stage, unsigned i) { dense.copy(stages, stage, i); });
+}
+
+/// B from where it lies. By one warp.
+template <class F, class Args, class Tile>
+__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned lane) {
+  if (lane == 0) prefetch_map(args.dense_map);
+  const TensorTiles<F> dense(args, tile);
+  produce_by_engine<F>(args, tile, stages, lane, TensorTiles<F>::bytes,
+                       [&](unsigned stage, unsigned i) { dense.copy(stages.dense(stage), stages.full(stage), i); });
+}
+
+/// Every producing thread copies its chunks of B, and one the strips but for those of the first stages.
 template <class F, class Args, class Tile>
 __device__ inline void produce_direct(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
-  wait_for_previous_launch();
+  const PackedStrips packed = packed_set(args.strips, tile.product);
   const unsigned count = tile.block_count(args);
-  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), thread == 0 ? count : 0);
+  const unsigned ahead = count < F::config.stages ? count : F::config.stages;
+  StripCopies<F> strips(packed, tile.first_block(args) + ahead, tile.first_strip(), thread == 0 ? count - ahead : 0);
+  wait_for_previous_launch();
   DirectLines<F> dense(args, tile, thread);
   RingPlace<F::config.stages> place;
 #pragma unroll 1
   for (unsigned i = 0; i < count; ++i, place.advance()) {
     wait_empty(stages, place);
-    if (thread == 0) strips.copy(stages.strips(place.stage), stages.full(place.stage), 0);
+    if (thread == 0 && i >= ahead) strips.copy(stages.strips(place.stage), stages.full(place.stage), 0);
     __syncwarp();
     dense.copy(stages.dense(place.stage));
     arrive_after_copies(stages.full(place.stage));
@@ -245,27 +288,12 @@ __device__ inline void produce_direct(const Args& args, const Tile& tile, const 
   wait_async<0>();
 }
 
-/// One thread queues copies of everything, B's from where it lies.
-template <class F, class Args, class Tile>
-__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages) {
-  prefetch_map(args.dense_map);
-  wait_for_previous_launch();
-  const unsigned count = tile.block_count(args);
-  StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), count);
-  TensorTiles<F> dense(args, tile);
-  RingPlace<F::config.stages> place;
-#pragma unroll 1
-  for (unsigned i = 0; i < count; ++i, place.advance()) {
-    wait_empty(stages, place);
-    strips.copy(stages.strips(place.stage), stages.full(place.stage), TensorTiles<F>::bytes);
-    dense.copy(stages.dense(place.stage), stages.full(place.stage));
-  }
-}
-
-/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the strips.
+/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the strips, where those are not
+/// among the first.
 template <class F>
 class SplitProducer {
   static constexpr unsigned block_step = split_block_step(F::config);
+  static constexpr unsigned stage_count = F::config.stages;
 
  public:
   /// `warp`: of the producing ones.
@@ -274,7 +302,8 @@ class SplitProducer {
         count_(tile.block_count(args)),
         walk_(warp),
         loads_(args, tile),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block(), tile.first_strip(), copies(), block_step) {}
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block() + stage_count, tile.first_strip(), copies(),
+                block_step) {}
 
   __device__ void run() {
     if (walk_.block() >= count_) return;
@@ -295,7 +324,8 @@ class SplitProducer {
   __device__ bool copies_strips() const { return walk_.unit() == 0 && threadIdx.x % 32 == 0; }
   /// Copies of strips that this thread queues.
   __device__ unsigned copies() const {
-    return copies_strips() && walk_.block() < count_ ? (count_ - walk_.block() + block_step - 1) / block_step : 0;
+    const unsigned first = walk_.block() + stage_count;
+    return copies_strips() && first < count_ ? (count_ - first + block_step - 1) / block_step : 0;
   }
 
   __device__ void prefetch(unsigned ahead) const {
@@ -305,7 +335,7 @@ class SplitProducer {
   __device__ void store(const SplitElements<F>& elements) {
     const unsigned stage = walk_.place().stage;
     wait_empty(stages_, walk_.place());
-    if (copies_strips()) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
+    if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
     prefetch(split_lines_ahead);
     __syncwarp();
     store_split(elements, stages_, stage, walk_.unit());
@@ -324,32 +354,23 @@ class SplitProducer {
 template <class F, class Args, class Tile>
 __device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
   if constexpr (F::config.tensor_copies) {
-    if (thread == 0) produce_by_map<F>(args, tile, stages);
+    if (thread < 32) produce_by_map<F>(args, tile, stages, thread);
   } else {
     produce_direct<F>(args, tile, stages, thread);
   }
-}
-
-/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that bring B.
-template <class Config>
-constexpr unsigned filling_arrivals(const Config& config) {
-  return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
-}
-constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns;
-  return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
 /// `warp`: of the producing ones.
 template <class F, class Args>
 __device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp) {
   if constexpr (splits_dense(F::config)) {
+    SplitProducer<F> producer(args, tile, stages, warp);
     wait_for_previous_launch();
-    SplitProducer<F>(args, tile, stages, warp).run();
+    producer.run();
   } else {
     const unsigned thread = 32 * warp + threadIdx.x % 32;
     if constexpr (!F::config.prepare_dense) produce_from_place<F>(args, tile, stages, thread);
-    else if (thread == 0) produce_prepared(args, tile, stages);
+    else if (thread < 32) produce_prepared(args, tile, stages, thread);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "abi/fixed.h"
 #include "abi/pack_runs.h"
+#include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 
@@ -51,6 +52,7 @@ __global__ void __launch_bounds__(F::config.threads) pack_runs(const __grid_cons
   const unsigned set = blockIdx.z * gridDim.y + blockIdx.y;
   const long long place = static_cast<long long>(blockIdx.x) * F::config.threads + threadIdx.x;
   if (set >= args.sets || place >= args.pieces) return;
+  wait_for_previous_launch();
   const long long run = place / (pieces * group_runs) * group_runs + place % group_runs;
   const int first_slot = static_cast<int>(place / group_runs % pieces) * length;
   const auto* const values = static_cast<const Stored*>(args.values) + set * args.value_stride;

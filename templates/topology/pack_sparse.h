@@ -4,6 +4,7 @@
 
 #include "abi/fixed.h"
 #include "abi/pack_sparse.h"
+#include "parts/dependent_launch.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
 #include "parts/vector.h"
@@ -97,11 +98,13 @@ __global__ void __launch_bounds__(F::config.threads) pack_sparse(const __grid_co
   constexpr unsigned warps = F::config.threads / packed_lanes;
   const unsigned set = blockIdx.z * gridDim.y + blockIdx.y;
   if (set >= args.sets) return;
+  wait_for_previous_launch();
   const SparsePacker<F> packer(args, set);
   const long long strips = static_cast<long long>(args.structure.row_strips) * args.structure.k_blocks;
   for (long long strip = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / packed_lanes; strip < strips;
        strip += static_cast<long long>(gridDim.x) * warps)
     packer.pack(strip);
+  publish_to_next_launch();
 }
 
 }  // namespace vostok

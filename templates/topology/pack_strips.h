@@ -8,6 +8,7 @@
 
 #include "abi/fixed.h"
 #include "abi/pack_strips.h"
+#include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
@@ -182,12 +183,14 @@ __global__ void __launch_bounds__(F::config.threads) pack_strips(const __grid_co
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned set = line / args.splits, split = line % args.splits;
   if (set >= args.sets) return;
+  wait_for_previous_launch();
   const StripPacker<F> packer(args, blockIdx.x, set);
   if constexpr (packed_scales_rows(F::traits.mode)) {
     static_assert(sizeof(PackStripsShared<F::config.threads>) <= shared_bytes(F::traits, F::config), "pack_strips: shared memory");
     packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
   }
   for (unsigned b = split * warps + threadIdx.x / packed_lanes; b < args.structure.k_blocks; b += warps * args.splits) packer.pack(b);
+  publish_to_next_launch();
 }
 
 }  // namespace vostok

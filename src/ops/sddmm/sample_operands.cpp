@@ -125,7 +125,7 @@ Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const Pr
                            .rhs_stride = rhs.stride,
                            .n = query.problem.n,
                            .batch = query.problem.batch};
-  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
+  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding).start_after_previous();
 }
 
 }  // namespace vostok::ops

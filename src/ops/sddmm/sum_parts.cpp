@@ -59,7 +59,7 @@ Launch sum_parts_launch(const SddmmQuery& query, int parts, std::int64_t workspa
   codegen::KernelRequest request = {.family = "sum_parts",
                                     .header = "sddmm/sum_parts.h",
                                     .expression = codegen::name_expression("sum_parts", "SumPartsTraits", traits, "SumPartsConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0, .waits_for_previous = true};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0};
   const SumPartsBinding binding = {.workspace_offset = workspace_offset,
                                    .nonzeros = query.statistics.nonzeros,
                                    .output_stride = query.output().stride,

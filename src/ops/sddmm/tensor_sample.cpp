@@ -44,8 +44,7 @@ Launch multiply_launch(const SddmmQuery& query, const TensorSampleConfig& config
   codegen::KernelRequest request = {.family = "tensor_sample",
                                     .header = "sddmm/tensor_sample.h",
                                     .expression = codegen::name_expression("tensor_sample", "TensorSampleTraits", t, "TensorSampleConfig", config)};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = true};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const TensorSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                        .tiles_per_block = config.tiles_per_block};
   return Launch::of<SddmmArguments, TensorSampleArgs>(std::move(request), shape, binding);

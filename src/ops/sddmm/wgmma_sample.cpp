@@ -49,8 +49,7 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
                                     .header = "sddmm/wgmma_sample.h",
                                     .expression = codegen::name_expression("wgmma_sample", "TensorSampleTraits", t, "WgmmaSampleConfig", config),
                                     .features = "a"};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = true};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
   return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);

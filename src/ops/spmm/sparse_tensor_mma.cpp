@@ -12,14 +12,13 @@ namespace {
 
 static_assert(codegen::lists_every_field<SparseTensorMmaConfig>(), "fields(SparseTensorMmaConfig) must name every member");
 
-Launch multiply_launch(const SpmmQuery& query, const SparseTensorMmaConfig& config, const TopologyPointers& topology, bool is_first) {
+Launch multiply_launch(const SpmmQuery& query, const SparseTensorMmaConfig& config, const TopologyPointers& topology) {
   const SparseTensorTraits t = sparse_tensor::traits(query, config.k_split);
   codegen::KernelRequest request = {
       .family = "sparse_tensor_mma",
       .header = "spmm/sparse_tensor_mma.h",
       .expression = codegen::name_expression("sparse_tensor_mma", "SparseTensorTraits", t, "SparseTensorMmaConfig", config)};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, SparseTensorArgs>(std::move(request), shape,
                                                      sparse_tensor::binding(query, workspace(query, config).product, topology));
 }
@@ -66,7 +65,7 @@ class SparseTensorMma final : public FamilyOf<SpmmQuery, SparseTensorMmaConfig> 
   std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorMmaConfig& config, const TopologyPointers& topology) const override {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
-    list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology, list.empty()));
+    list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_mma::workspace(query, config).product));
     return list;
   }

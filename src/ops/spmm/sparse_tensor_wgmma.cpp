@@ -13,7 +13,7 @@ namespace {
 
 static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(), "fields(SparseTensorWgmmaConfig) must name every member");
 
-Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology, bool is_first) {
+Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology) {
   const SparseTensorTraits t = sparse_tensor::traits(query, launched_slices(config));
   codegen::KernelRequest request = {
       .family = "sparse_tensor_wgmma",
@@ -23,7 +23,6 @@ Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& co
   const device::LaunchShape shape = {.grid = {},
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
-                                     .waits_for_previous = !is_first,
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const DenseBoxes boxes = {.layout = t.dense_layout, .element = t.element, .tile_columns = config.tile_columns};
   return launch_maybe_mapped<SparseTensorArgs>(std::move(request), shape, sparse_tensor::binding(query, workspace(query, config).product, topology),
@@ -74,7 +73,7 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
   std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology) const override {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
-    list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology, list.empty()));
+    list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product));
     return list;
   }

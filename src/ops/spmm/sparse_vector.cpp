@@ -72,7 +72,8 @@ struct Binding {
             .dense_stride = b.stride,
             .output_stride = c.stride,
             .batch = static_cast<unsigned>(batch),
-            .scale = call.scale};
+            .scale = call.scale,
+            .packs = in_workspace};
     return grid_of(ceil_div(m, tile_rows), batch);
   }
 };
@@ -83,10 +84,7 @@ Launch multiply_launch(const SpmmQuery& query, const SparseVectorConfig& config,
   codegen::KernelRequest request = {.family = "sparse_vector",
                                     .header = "spmm/sparse_vector.h",
                                     .expression = codegen::name_expression("sparse_vector", "SparseVectorTraits", t, "SparseVectorConfig", config)};
-  const device::LaunchShape shape = {.grid = {},
-                                     .block = {static_cast<unsigned>(config.threads)},
-                                     .shared_bytes = shared_bytes(t, config),
-                                     .waits_for_previous = packs_in_workspace(query)};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
   const Binding binding = {.runs = topology.runs,
                            .m = query.statistics.rows,
                            .k = query.statistics.cols,

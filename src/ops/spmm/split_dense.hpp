@@ -24,7 +24,7 @@ std::optional<std::string> split_dense_declined(const SpmmQuery& query, const Sp
 std::int64_t split_tiles_bytes(const SpmmQuery& query, PackedMode mode, int tile_columns);
 std::int64_t split_scales_bytes(const SpmmQuery& query, PackedMode mode, int tile_columns);
 
-/// The first launch of a plan, or the one after the pack of A: it waits for everything before it.
+/// The first launch of a plan, or the one after the pack of A.
 Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what);
 
 }  // namespace vostok::ops

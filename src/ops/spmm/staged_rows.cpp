@@ -126,7 +126,7 @@ Launch sum_launch(const SpmmQuery& query, const StagedRowsConfig& config, const 
       .family = "staged_rows",
       .header = "spmm/staged_rows_sum.h",
       .expression = codegen::name_expression("staged_rows_sum", "StagedRowsTraits", output_traits(traits(query)), "StagedRowsSumConfig", sum)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(sum))}, .shared_bytes = 0, .waits_for_previous = true};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(sum))}, .shared_bytes = 0};
   Binding binding = binding_of(query, config, topology);
   binding.row_blocks = ceil_div(query.statistics.rows, sum.rows);
   binding.tile_columns = sum.tile_columns;

@@ -139,13 +139,12 @@ UnpackMmaTraits kernel_traits(const SpmmQuery& query, const UnpackMmaConfig& con
   return t;
 }
 
-Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology, bool is_first) {
+Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
   const UnpackMmaTraits t = kernel_traits(query, config);
   codegen::KernelRequest request = {.family = "unpack_mma",
                                     .header = "spmm/unpack_mma.h",
                                     .expression = codegen::name_expression("unpack_mma", "UnpackMmaTraits", t, "UnpackMmaConfig", config)};
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config), .waits_for_previous = !is_first};
+  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, UnpackMmaArgs>(std::move(request), shape, binding_of(query, config, topology));
 }
 
@@ -214,7 +213,7 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
                                                 .tile_columns = unpack_mma::prepared_columns,
                                                 .tiles_offset_bytes = workspace.tiles_offset_bytes,
                                                 .scales_offset_bytes = workspace.scales_offset_bytes}));
-    list.push_back(unpack_mma::multiply_launch(query, config, topology, list.empty()));
+    list.push_back(unpack_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1) list.push_back(unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes)));
     return list;
   }

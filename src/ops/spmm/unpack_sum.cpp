@@ -81,7 +81,7 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
   codegen::KernelRequest request = {.family = "unpack_sum",
                                     .header = "spmm/unpack_sum.h",
                                     .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0, .waits_for_previous = true};
+  const device::LaunchShape shape = {.grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
   const SumBinding binding = {.product = product,
                               .m = query.statistics.rows,
                               .batch = problem.batch,

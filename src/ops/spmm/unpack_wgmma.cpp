@@ -66,7 +66,7 @@ struct Binding {
   }
 };
 
-Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology, bool is_first) {
+Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
   const Spmm& problem = query.problem;
   const UnpackWgmmaTraits t = traits(query, config);
   const WorkspaceLayout workspace = workspace_layout(query, config);
@@ -77,7 +77,6 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
   const device::LaunchShape shape = {.grid = {},
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
-                                     .waits_for_previous = !is_first,
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const Binding binding = {.packed = packed_operand(query, config.mode, topology, 0),
                            .split = workspace.dense,
@@ -179,7 +178,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, config.mode, topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
-    list.push_back(unpack_wgmma::multiply_launch(query, config, topology, list.empty()));
+    list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product));
     return list;
   }

@@ -53,6 +53,7 @@ class FakeDevice : public device::Device {
   std::function<void(const device::Image&)> on_load = [](const device::Image&) {};
   mutable std::atomic<int> launches = 0;
   std::function<void(const FakeKernel&)> on_launch = [](const FakeKernel&) {};
+  std::function<void(const device::LaunchShape&)> on_shape = [](const device::LaunchShape&) {};
   std::function<void(const void*, std::size_t)> on_arguments = [](const void*, std::size_t) {};
   std::atomic<int> allocations_alive = 0;
   std::function<void(std::int64_t bytes)> on_allocate = [](std::int64_t) {};
@@ -80,8 +81,9 @@ class FakeDevice : public device::Device {
     on_load(image);
     return std::make_shared<FakeKernel>(image.binary);
   }
-  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape&, const void* arguments, std::size_t bytes) const override {
+  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape& shape, const void* arguments, std::size_t bytes) const override {
     ++launches;
+    on_shape(shape);
     on_arguments(arguments, bytes);
     on_launch(static_cast<const FakeKernel&>(kernel));
   }
