@@ -92,7 +92,7 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                            .scales_offset_bytes = what.scales_offset_bytes,
                            .tile_columns = what.tile_columns,
                            .scale_blocks = what.scale_blocks};
-  return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding);
+  return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding).start_after_previous();
 }
 
 }  // namespace vostok::ops

@@ -12,31 +12,68 @@ using namespace vostok;
 
 namespace {
 
-/// For each launch of one call whether it may.
-std::vector<bool> overlaps(bool overlap_calls) {
+/// Of each launch of a call its kernel, and whether it may.
+struct Noted {
+  std::string kernel;
+  bool overlaps;
+};
+
+template <class Problem>
+std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call, const PlanOptions& options) {
   test::Fixture fixture;
   const auto session = fixture.session();
   const auto planner = std::make_shared<plan::Planner>(session);
   const Topology topology = test::Fixture::topology(session, sparse::uniform(200, 300, 0.5, 7));
-  const Spmm problem{.n = 64, .value_lifetime = ValueLifetime::per_call};
-  const SpmmPlan plan(plan::make_plan(*planner, problem, topology, {.family = "unpack_mma", .overlap_calls = overlap_calls}));
-  std::vector<bool> list;
-  fixture.device->on_shape = [&](const device::LaunchShape& shape) { list.push_back(shape.waits_for_previous); };
-  alignas(256) static float memory[64];
+  const Plan<Problem> plan(plan::make_plan(*planner, problem, topology, options));
+  std::vector<Noted> list;
+  bool overlaps = false;
+  fixture.device->on_shape = [&](const device::LaunchShape& shape) { overlaps = shape.waits_for_previous; };
+  fixture.device->on_launch = [&](const test::FakeKernel& kernel) { list.push_back({kernel.code, overlaps}); };
+  typename Problem::Arguments arguments = call;
   const Workspace workspace = plan.make_workspace();
-  plan.execute(nullptr, {.values = memory, .dense = memory, .output = memory, .workspace = workspace});
+  arguments.workspace = workspace;
+  plan.execute(nullptr, arguments);
   return list;
+}
+
+alignas(256) float memory[64];
+
+/// Of an SpMM that packs, multiplies and, with slices of k, adds up.
+std::vector<Noted> product_launches(bool overlap_calls, std::string family = "unpack_mma") {
+  return launches(Spmm{.n = 64, .value_lifetime = ValueLifetime::per_call}, SpmmArguments{.values = memory, .dense = memory, .output = memory},
+                  {.family = std::move(family), .overlap_calls = overlap_calls});
+}
+
+bool makes_operands(const Noted& launch) {
+  return launch.kernel.find("split_dense") != std::string::npos || launch.kernel.find("sample_operands") != std::string::npos;
 }
 
 }  // namespace
 
-TEST_CASE("every launch of a call may start while the one before ends, the first one unless its plan was told not to") {
-  const std::vector<bool> by_default = overlaps(true);
-  REQUIRE(by_default.size() >= 2);  // it packs, and multiplies
-  CHECK(by_default == std::vector<bool>(by_default.size(), true));
-  std::vector<bool> apart(by_default.size(), true);
-  apart.front() = false;
-  CHECK(overlaps(false) == apart);
+TEST_CASE("launches of a call may start while the one before ends, the first one unless its plan was told not to") {
+  for (const bool overlap_calls : {true, false}) {
+    const std::vector<Noted> list = product_launches(overlap_calls);
+    REQUIRE(list.size() >= 2);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      CAPTURE(list[i].kernel);
+      CHECK(list[i].overlaps == ((i > 0 || overlap_calls) && !makes_operands(list[i])));
+    }
+  }
+}
+
+TEST_CASE("launches that make operands start afterwards, what reads those may start meanwhile") {
+  const std::vector<Noted> product = product_launches(true, "unpack_wgmma");
+  const std::vector<Noted> sample =
+      launches(Sddmm{.n = 64}, SddmmArguments{.lhs = memory, .rhs = memory, .output = memory}, {.family = "tensor_sample"});
+  for (const std::vector<Noted>& list : {product, sample}) {
+    int made = 0;
+    for (const Noted& launch : list) {
+      CAPTURE(launch.kernel);
+      CHECK(launch.overlaps == !makes_operands(launch));
+      made += makes_operands(launch) ? 1 : 0;
+    }
+    CHECK(made == 1);
+  }
 }
 
 TEST_CASE("every kernel that an operation launches waits for the launch before it") {
