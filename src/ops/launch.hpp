@@ -1,6 +1,7 @@
 // One kernel launch with every decision made: what `execute` walks through.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include <abi/tensor_map.h>
 
+#include "base/checked.hpp"
 #include "codegen/source.hpp"
 #include "device/device.hpp"
 
@@ -43,9 +45,10 @@ class Launch {
     return launch;
   }
 
-  /// Never starts while the launch before it ends. Many short blocks that make what the next launch reads would crowd where there is room first.
-  Launch& start_after_previous() {
-    overlaps_ = false;
+  /// Keeps any multiprocessor from holding more than an even share of `blocks` short blocks: those that start while the launch before ends would
+  /// crowd where there is room first, and stay. What keeps the others away is shared memory that each asks for and does not use.
+  Launch& spread(const device::Device* device, std::int64_t blocks) {
+    if (device != nullptr && device->info().gpu) shape_.shared_bytes = std::max(shape_.shared_bytes, shared_bytes_of_share(*device, blocks));
     return *this;
   }
 
@@ -72,7 +75,7 @@ class Launch {
   void enqueue(const device::Device& device, Stream stream, const void* call, bool overlaps = true) const {
     alignas(argument_alignment) std::array<unsigned char, max_argument_bytes> arguments;
     device::LaunchShape shape = bind(call, arguments.data());
-    shape.waits_for_previous = overlaps && overlaps_;
+    shape.waits_for_previous = overlaps;
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
     make_map(device, arguments.data());
     device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
@@ -81,11 +84,20 @@ class Launch {
  private:
   static constexpr std::size_t max_binding_bytes = 512;  // some keep all of TopologyPointers
 
+  /// Dynamic shared memory with which a multiprocessor holds its share of the blocks and no more; 0 where its threads do not suffice for that.
+  std::int64_t shared_bytes_of_share(const device::Device& device, std::int64_t blocks) const {
+    constexpr std::int64_t reserved_bytes = 1024;  // of every block, by the driver
+    constexpr std::int64_t granularity = 128;
+    const std::int64_t share = std::max<std::int64_t>(ceil_div(blocks, device.info().multiprocessors), 1);
+    if (share * threads() > device.threads_per_multiprocessor()) return 0;
+    const std::int64_t room = device.shared_bytes_per_multiprocessor() / share / granularity * granularity - reserved_bytes;
+    return std::clamp<std::int64_t>(room, 0, device.max_shared_bytes());
+  }
+
   codegen::KernelRequest request_;
   std::shared_ptr<const device::Kernel> kernel_;
   device::LaunchShape shape_;
   std::size_t argument_bytes_ = 0;
-  bool overlaps_ = true;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
   TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< where the arguments have one
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};

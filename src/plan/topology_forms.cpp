@@ -178,32 +178,34 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
   if (packed.made) return;
   if (const auto reason = ops::packed_strips_declined(statistics)) fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
+  const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows;
+  const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
   using Memory = ops::QueuedMemory;
-  PackedParts parts{.tables =
-                        Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) + 3 * Memory::bytes_of<std::uint32_t>(strips + 1))};
-  const ops::PackedFormSource source{.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()};
-  ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes)};
-  for (std::uint32_t** offsets : {&pointers.pair_offsets, &pointers.unit_offsets[0], &pointers.unit_offsets[1]})
-    *offsets = parts.tables.take<std::uint32_t>(strips + 1);
-  ops::count_packed_pairs(queue, source, pointers);
-  const auto last = [&](const std::uint32_t* offsets) {
-    std::uint32_t total = 0;
-    queue.device().copy_to_host(&total, offsets + strips, sizeof(total));
-    return total;
-  };
-  const std::uint32_t pairs = last(pointers.pair_offsets);  // asked for before more is queued, so that one wait serves them all
-  const std::uint32_t units[2] = {last(pointers.unit_offsets[0]), last(pointers.unit_offsets[1])};
-  parts.sources = ops::QueuedMemory(queue, std::int64_t{pairs} * 2 * std::int64_t{sizeof(std::int32_t)});
-  ops::place_packed_sources(queue, source, pointers, parts.sources.as<std::int32_t>(), pairs);
+  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) +
+                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows) +
+                                                3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(nonzeros) +
+                                                Memory::bytes_of<std::int32_t>(rows + 1) + Memory::bytes_of<std::int32_t>(placed))};
+  ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes),
+                                .row_bases = parts.tables.take<std::int32_t>(strips * packed_strip_rows),
+                                .nonzero_offsets = parts.tables.take<std::uint32_t>(strips + 1),
+                                .slots = parts.tables.take<std::uint16_t>(nonzeros),
+                                .row_offsets = parts.tables.take<std::int32_t>(rows + 1)};
+  for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.tables.take<std::uint32_t>(strips + 1);
+  if (placed > 0) pointers.value_places = parts.tables.take<std::int32_t>(placed);
+  ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, pointers);
   queued = true;
   parts.structure = {.headers = pointers.headers,
-                     .pair_offsets = pointers.pair_offsets,
+                     .row_bases = pointers.row_bases,
+                     .nonzero_offsets = pointers.nonzero_offsets,
+                     .slots = pointers.slots,
+                     .row_offsets = pointers.row_offsets,
+                     .value_places = pointers.value_places,
                      .unit_offsets = {pointers.unit_offsets[0], pointers.unit_offsets[1]},
-                     .sources = parts.sources.as<const int>(),
                      .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
                      .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
-                     .pairs = pairs,
-                     .units = {units[0], units[1]}};
+                     .units = {}};
+  for (const int words : {0, 1})
+    queue.device().copy_to_host(&parts.structure.units[words], pointers.unit_offsets[words] + strips, sizeof(parts.structure.units[words]));
   parts.made = true;
   packed = std::move(parts);
 }
@@ -327,7 +329,7 @@ template <class Self, class Visit>
 void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   visit_source(self, visit);
   auto& packed = self.packed;
-  for (auto* memory : {&packed.tables, &packed.sources}) visit(*memory);
+  visit(packed.tables);
   for (auto& [bits, table] : self.run_tables)
     for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.firsts, &table.positions}) visit(*memory);
   auto& sparse = self.sparse;

@@ -68,8 +68,7 @@ struct TopologyForms {
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
   struct PackedParts {
-    ops::QueuedMemory tables;  ///< headers, and the offsets of pairs and units
-    ops::QueuedMemory sources = {};
+    ops::QueuedMemory tables;  ///< all that the structure points to
     PackedStructure structure = {};
     bool made = false;
   };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/text.hpp"
@@ -67,6 +68,62 @@ void count_pairs(PackedForm& form) {
     }
     form.pair_offsets.push_back(total += pairs);
   }
+}
+
+/// The pair that an element belongs to, in its strip.
+std::uint32_t pair_of(const PackedForm& form, const Slot& slot) {
+  const std::uint32_t header = form.headers[slot.header];
+  return packed_start(header) + static_cast<std::uint32_t>(std::popcount(packed_mask(header) & ((1U << slot.bit) - 1)));
+}
+
+/// The nonzeros of each row by ascending column.
+std::vector<std::int64_t> numbered(const Csr& csr) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(csr.nonzeros()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (std::size_t row = 0; std::cmp_less(row, csr.rows); ++row)
+    std::sort(numbers.begin() + csr.row_offsets[row], numbers.begin() + csr.row_offsets[row + 1], [&](std::int64_t a, std::int64_t b) {
+      return csr.column_indices[static_cast<std::size_t>(a)] < csr.column_indices[static_cast<std::size_t>(b)];
+    });
+  return numbers;
+}
+
+/// What finds the value of a nonzero and its slot, from the headers: see PackedStructure.
+void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32_t> value_positions) {
+  struct Placed {
+    std::int64_t strip, row, number;
+    std::uint16_t slot;
+  };
+  const std::vector<std::int64_t> numbers = numbered(csr);
+  std::vector<Placed> placed;
+  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows; ++row) {
+    const auto offset = [&](std::int64_t r) { return r < csr.rows ? csr.row_offsets[static_cast<std::size_t>(r)] : csr.nonzeros(); };
+    form.row_offsets.push_back(static_cast<std::int32_t>(offset(row)));
+    for (std::int64_t number = offset(row); number < offset(row + 1); ++number) {
+      const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
+      const Slot slot = slot_of(form, row, column);
+      const unsigned code = packed_slot(static_cast<int>(row % packed_strip_rows), pair_of(form, slot), static_cast<int>(slot.half));
+      placed.push_back({static_cast<std::int64_t>(slot.header) / packed_lanes, row, number, static_cast<std::uint16_t>(code)});
+    }
+  }
+  form.row_offsets.push_back(static_cast<std::int32_t>(csr.nonzeros()));
+  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.strip < b.strip; });
+
+  std::size_t at = 0;
+  std::vector<std::int64_t> next(form.row_offsets.begin(), form.row_offsets.end());  // of each row: the number of its next nonzero
+  for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
+    const std::size_t first = at;
+    form.nonzero_offsets.push_back(static_cast<std::uint32_t>(first));
+    for (std::int64_t row = strip % form.row_strips * packed_strip_rows, end = row + packed_strip_rows; row < end; ++row) {
+      std::int64_t& number = next[static_cast<std::size_t>(row)];
+      form.row_bases.push_back(static_cast<std::int32_t>(number - static_cast<std::int64_t>(at - first)));
+      for (; at < placed.size() && placed[at].strip == strip && placed[at].row == row; ++at, ++number) form.slots.push_back(placed[at].slot);
+    }
+  }
+  form.nonzero_offsets.push_back(static_cast<std::uint32_t>(at));
+
+  if (value_positions.empty() && std::is_sorted(numbers.begin(), numbers.end())) return;
+  for (const std::int64_t number : numbers)
+    form.value_places.push_back(value_positions.empty() ? static_cast<std::int32_t>(number) : value_positions[static_cast<std::size_t>(number)]);
 }
 
 /// s of each row.
@@ -155,13 +212,12 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
   form.sources.assign(2 * std::size_t{form.pair_offsets.back()}, absent);
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t i) {
     const Slot slot = slot_of(form, row, column);
-    const std::uint32_t header = form.headers[slot.header];
-    const auto before = static_cast<std::uint32_t>(std::popcount(packed_mask(header) & ((1U << slot.bit) - 1)));
-    const std::size_t pair = form.pair_offsets[slot.header / packed_lanes] + packed_start(header) + before;
+    const std::size_t pair = std::size_t{form.pair_offsets[slot.header / packed_lanes]} + pair_of(form, slot);
     std::int32_t& source = form.sources[2 * pair + slot.half];
     if (source != absent) fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
     source = value_positions.empty() ? static_cast<std::int32_t>(i) : value_positions[static_cast<std::size_t>(i)];
   });
+  place_nonzeros(form, walked, value_positions);
   return form;
 }
 

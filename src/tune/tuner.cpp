@@ -26,6 +26,9 @@ constexpr std::size_t most_racers = 24;
 /// A candidate this much slower than the best when screened does not race: far outside what noise explains.
 constexpr double hopeless = 1.3;
 
+/// Of the budget: what is left is for rounds among those that were screened, since three replays now and then favour the wrong one.
+constexpr double screening_share = 0.85;
+
 /// Measured in a worker to be this much slower than the best here, a candidate is not measured again: clocks of two processes differ by less.
 constexpr double far_behind = 2;
 /// What every finalist has been through before the confirmation.
@@ -73,7 +76,7 @@ class Race {
  private:
   double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_left() const { return settings_.budget_seconds - elapsed_seconds(); }
-  bool out_of_time() const { return seconds_left() < 0 || (settings_.stop && settings_.stop()); }
+  bool out_of_time(double share = 1) const { return elapsed_seconds() > share * settings_.budget_seconds || (settings_.stop && settings_.stop()); }
   bool is_default(std::size_t candidate) const { return candidates_[candidate].is_default; }
   bool is_default(const Runner& runner) const { return is_default(runner.result.candidate); }
 
@@ -188,13 +191,13 @@ class Race {
     const auto others = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_default(i); });
     auto defaults_left = static_cast<std::size_t>(others - order.begin());
     constexpr double longest_budget = 1e8;  // seconds: a time point holds no more than some hundred years
-    const auto budget = std::chrono::duration<double>(std::min(settings_.budget_seconds, longest_budget));
+    const auto budget = std::chrono::duration<double>(std::min(screening_share * settings_.budget_seconds, longest_budget));
     CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, defaults_left,
                           start_ + std::chrono::duration_cast<Clock::duration>(budget));
     std::size_t done = 0;
     while (auto result = compiles.next()) {
       const bool must_run = is_default(result->candidate);
-      if (!must_run && out_of_time()) {
+      if (!must_run && out_of_time(screening_share)) {
         if (defaults_left == 0) break;
         continue;
       }

@@ -38,17 +38,15 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("threads", config.threads);
 }
 
-/// What a block that scales rows keeps in shared memory: the largest magnitudes of its rows, then their scales, and the rows of a strip's
-/// pairs for each warp.
-template <int threads>
+/// Shared memory of a block: a strip for each warp as it will lie, and the rows' scales.
+template <PackedMode mode, int threads>
 struct PackStripsShared {
-  unsigned largest[packed_strip_rows];
+  alignas(packed_unit_bytes) unsigned strips[threads / packed_lanes][packed_lanes + packed_most_pairs * packed_pair_words(mode)];
   float scales[packed_strip_rows];
-  unsigned char pair_rows[threads / packed_lanes][packed_most_pairs];
 };
 
 constexpr int shared_bytes(const PackStripsTraits& traits, const PackStripsConfig& config) {
-  return packed_scales_rows(traits.mode) ? 8 * packed_strip_rows + config.threads / packed_lanes * packed_most_pairs : 0;
+  return config.threads / packed_lanes * 4 * (packed_lanes + packed_most_pairs * packed_pair_words(traits.mode)) + 4 * packed_strip_rows;
 }
 
 }  // namespace vostok

@@ -23,15 +23,21 @@ struct PackedStepArgs {
   const int* row_offsets;
   const void* column_indices;
   const int* value_positions;
-  unsigned* headers;             ///< zero at first, then masks, then whole
-  unsigned* pair_counts;         ///< for each strip
-  unsigned* unit_counts[2];      ///< the same, with pairs of one word and of two
-  const unsigned* pair_offsets;  ///< sums of pair_counts
-  int* sources;                  ///< -1 at first
+  unsigned long long* row_masks;  ///< for each row of each strip the columns that it names there, bit c for column c; zero at first
+  int* row_starts;                ///< and the number of its first nonzero there
+  unsigned* nonzero_counts;       ///< for each strip
+  unsigned* unit_counts[2];       ///< the same, with pairs of one word and of two
+  unsigned* headers;              ///< from here on PackedStructure's
+  int* row_bases;
+  const unsigned* nonzero_offsets;
+  unsigned short* slots;
+  int* all_row_offsets;
+  int* value_places;
   long long rows;
   long long nonzeros;
   long long row_strips;
   long long strips;
+  long long k_blocks;
 };
 
 }  // namespace vostok

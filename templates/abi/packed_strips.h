@@ -111,15 +111,26 @@ constexpr PackedStrips packed_set(PackedStrips strips, long long product) {
   return strips;
 }
 
-/// A topology's part of packed strips: everything but the values.
+/// Where a nonzero of a strip goes: its row there, and the 16-bit number that it is among those of the strip's pairs.
+constexpr unsigned packed_slot(int row, unsigned pair, int half) {
+  return static_cast<unsigned>(row) << 10 | pair << 1 | static_cast<unsigned>(half);
+}
+constexpr int packed_slot_row(unsigned slot) { return static_cast<int>(slot >> 10); }
+constexpr unsigned packed_slot_pair(unsigned slot) { return slot >> 1 & 0x1ffU; }
+constexpr unsigned packed_slot_half(unsigned slot) { return slot & 1U; }
+
+/// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending column, after those of the rows
+/// before. Those of a strip follow one another row by row: its i-th nonzero, in row r, has the number row_bases[16 * strip + r] + i.
 struct PackedStructure {
   const unsigned* headers;          ///< 32 for each strip
-  const unsigned* pair_offsets;     ///< strips + 1: the number of each strip's first pair
+  const int* row_bases;             ///< 16 for each strip
+  const unsigned* nonzero_offsets;  ///< strips + 1: where a strip's slots start
+  const unsigned short* slots;      ///< packed_slot of each nonzero, strip by strip
+  const int* row_offsets;           ///< row_strips * 16 + 1: the number of each row's first nonzero
+  const int* value_places;          ///< where the value of each number lies in the CSR order of A; null: there
   const unsigned* unit_offsets[2];  ///< PackedStrips::offsets where pairs have one word, and where they have two
-  const int* sources;               ///< two for each pair: where its values lie in the CSR order of A; -1: there is none
   unsigned row_strips;
   unsigned k_blocks;
-  unsigned pairs;
   unsigned units[2];  ///< of all strips: the last of each unit_offsets
 };
 

@@ -1,5 +1,5 @@
-// The structure of packed strips (abi/packed_strips.h) from CSR: masks, then starts and sizes, then where every value comes from.
-// Masks are joined by atomics, whose order does not matter; every source has a place of its own. No step depends on what runs first.
+// The structure of packed strips (abi/packed_strips.h) from CSR: what rows name in each strip, then headers and sizes, then where the rows' nonzeros
+// start, then every nonzero's slot. Masks are joined by atomics, whose order does not matter. No step depends on what runs first.
 #pragma once
 
 #include "abi/fixed.h"
@@ -9,56 +9,111 @@
 
 namespace vostok {
 
-/// Where a nonzero goes.
-struct PackedSlot {
-  long long strip;
-  PackedPlace place;
-
-  __device__ long long header() const { return strip * packed_lanes + place.lane; }
+/// A nonzero's row among those of all strips, and its column in the strip.
+struct StripPlace {
+  long long row;
+  int column;
 };
 
 template <class F>
-__device__ inline PackedSlot packed_slot(const PackedStepArgs& args, long long nonzero) {
+__device__ inline StripPlace strip_place(const PackedStepArgs& args, long long nonzero) {
   const long long row = row_of<IntegerType::i32>(args.row_offsets, args.rows, nonzero);
   const long long column = read_integer<integer_type(F::traits.index)>(args.column_indices, nonzero);
-  return {column / packed_strip_columns * args.row_strips + row / packed_strip_rows,
-          packed_place(static_cast<int>(row % packed_strip_rows), static_cast<int>(column % packed_strip_columns))};
+  const long long strip = column / packed_strip_columns * args.row_strips + row / packed_strip_rows;
+  return {strip * packed_strip_rows + row % packed_strip_rows, static_cast<int>(column % packed_strip_columns)};
 }
 
+/// How many of the columns before this one a row names.
+__device__ inline int named_before(unsigned long long row_mask, int column) { return __popcll(row_mask & ((1ULL << column) - 1)); }
+
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) mark_pairs(const __grid_constant__ PackedStepArgs args) {
+__global__ void __launch_bounds__(F::config.threads) mark_columns(const __grid_constant__ PackedStepArgs args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
-    const PackedSlot slot = packed_slot<F>(args, i);
-    atomicOr(args.headers + slot.header(), 1U << slot.place.bit);
+    const StripPlace place = strip_place<F>(args, i);
+    atomicOr(args.row_masks + place.row, 1ULL << place.column);
   }
+}
+
+/// The mask of a lane's header, from those of its two rows.
+__device__ inline unsigned lane_mask(int lane, unsigned long long row, unsigned long long row_below) {
+  unsigned mask = 0;
+  for (int bit = 0; bit < 16; bit += 2) {
+    const int column = packed_column(lane, bit);
+    mask |= ((row >> column & 3) != 0 ? 1U : 0U) << bit | ((row_below >> column & 3) != 0 ? 2U : 0U) << bit;
+  }
+  return mask;
 }
 
 /// A warp for each strip, a lane for each of its headers.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) count_pairs(const __grid_constant__ PackedStepArgs args) {
-  const unsigned lane = threadIdx.x % packed_lanes;
+  const int lane = static_cast<int>(threadIdx.x % packed_lanes);
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
-    const unsigned mask = args.headers[strip * packed_lanes + lane];
+    const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows;
+    const unsigned mask = lane_mask(lane, masks[packed_row(lane, 0)], masks[packed_row(lane, 1)]);
     const auto own = static_cast<unsigned>(__popc(mask));
     const unsigned through = warp_inclusive_sum(own);
     args.headers[strip * packed_lanes + lane] = packed_header(mask, through - own);
+    const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
     if (lane != packed_lanes - 1) continue;
-    args.pair_counts[strip] = through;
+    args.nonzero_counts[strip] = nonzeros;
     args.unit_counts[0][strip] = packed_strip_units(through, 1);
     args.unit_counts[1][strip] = packed_strip_units(through, 2);
   }
 }
 
+/// A warp for each row, a lane for each of its strips.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) place_sources(const __grid_constant__ PackedStepArgs args) {
+__global__ void __launch_bounds__(F::config.threads) start_rows(const __grid_constant__ PackedStepArgs args) {
+  const long long lane = threadIdx.x % packed_lanes;
+  const long long rows = args.row_strips * packed_strip_rows;
+  if (thread_in_grid() == 0) args.all_row_offsets[rows] = static_cast<int>(args.nonzeros);
+  for (long long row = thread_in_grid() / packed_lanes; row < rows; row += threads_in_grid() / packed_lanes) {
+    int start = static_cast<int>(args.nonzeros);
+    if (row < args.rows) start = args.row_offsets[row];
+    if (lane == 0) args.all_row_offsets[row] = start;
+    for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
+      const long long place = (first + lane) * rows + row;
+      const bool exists = first + lane < args.k_blocks;
+      const int count = exists ? __popcll(args.row_masks[place]) : 0;
+      const int through = warp_inclusive_sum(count);
+      if (exists) args.row_starts[place] = start + through - count;
+      start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+    }
+  }
+}
+
+/// A warp for each strip, which goes through its rows; a lane for each column of half a row.
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) place_nonzeros(const __grid_constant__ PackedStepArgs args) {
+  const int lane = static_cast<int>(threadIdx.x % packed_lanes);
+  for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
+    const unsigned header = args.headers[strip * packed_lanes + lane];
+    const unsigned long long own = lane < packed_strip_rows ? args.row_masks[strip * packed_strip_rows + lane] : 0;
+    const int before = warp_inclusive_sum(__popcll(own)) - __popcll(own);
+    if (lane < packed_strip_rows) args.row_bases[strip * packed_strip_rows + lane] = args.row_starts[strip * packed_strip_rows + lane] - before;
+    for (int row = 0; row < packed_strip_rows; ++row) {
+      const unsigned long long names = __shfl_sync(0xffffffffU, own, row);
+      unsigned short* const slots = args.slots + args.nonzero_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
+      for (int column = lane; column < packed_strip_columns; column += packed_lanes) {
+        const PackedPlace place = packed_place(row, column);
+        const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);
+        if ((names >> column & 1) == 0) continue;
+        const unsigned pair = packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
+        slots[named_before(names, column)] = static_cast<unsigned short>(packed_slot(row, pair, place.half));
+      }
+    }
+  }
+}
+
+/// Where columns do not ascend in every row, or values lie elsewhere.
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) place_values(const __grid_constant__ PackedStepArgs args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
-    const PackedSlot slot = packed_slot<F>(args, i);
-    const unsigned header = args.headers[slot.header()];
-    const int before = __popc(packed_mask(header) & ((1U << slot.place.bit) - 1));
-    const long long pair = static_cast<long long>(args.pair_offsets[slot.strip]) + packed_start(header) + before;
+    const StripPlace place = strip_place<F>(args, i);
     int source = static_cast<int>(i);
     if constexpr (F::traits.gathered) source = args.value_positions[i];
-    args.sources[2 * pair + slot.place.half] = source;
+    args.value_places[args.row_starts[place.row] + named_before(args.row_masks[place.row], place.column)] = source;
   }
 }
 

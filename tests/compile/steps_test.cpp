@@ -92,14 +92,19 @@ void queue_packed_forms(const ops::Queue& queue) {
   static char memory[1 << 13] = {};  // this device fills it
   auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
   auto* const positions = reinterpret_cast<std::int32_t*>(memory);
-  const ops::PackedFormParts parts{.headers = numbers, .pair_offsets = numbers, .unit_offsets = {numbers, numbers}};
   for (const IndexType index : {IndexType::u16, IndexType::i32})
     for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions}) {
       const ops::PackedFormSource source{
           .csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
           .value_positions = of_transpose};
-      ops::count_packed_pairs(queue, source, parts);
-      ops::place_packed_sources(queue, source, parts, positions, 400);
+      ops::make_packed_form(queue, source,
+                            {.headers = numbers,
+                             .row_bases = positions,
+                             .nonzero_offsets = numbers,
+                             .slots = reinterpret_cast<std::uint16_t*>(memory),
+                             .row_offsets = positions,
+                             .value_places = positions,
+                             .unit_offsets = {numbers, numbers}});
     }
 }
 

@@ -73,15 +73,19 @@ TEST_CASE("the structure of packed strips made on a device is the host's, bit fo
     device::Device& device = on.device();
     CHECK(std::int64_t{structure.row_strips} == form.row_strips);
     CHECK(std::int64_t{structure.k_blocks} == form.k_blocks);
-    CHECK(structure.pairs == form.pair_offsets.back());
     CHECK(test::read(device, structure.headers, form.strips() * packed_lanes) == form.headers);
-    CHECK(test::read(device, structure.pair_offsets, form.strips() + 1) == form.pair_offsets);
+    CHECK(test::read(device, structure.row_bases, form.strips() * packed_strip_rows) == form.row_bases);
+    CHECK(test::read(device, structure.nonzero_offsets, form.strips() + 1) == form.nonzero_offsets);
+    CHECK(test::read(device, structure.slots, static_cast<std::int64_t>(form.slots.size())) == form.slots);
+    CHECK(test::read(device, structure.row_offsets, form.row_strips * packed_strip_rows + 1) == form.row_offsets);
     for (const int words : {1, 2}) {
       const std::vector<std::uint32_t> offsets = form.unit_offsets(words);
       CHECK(structure.units[words - 1] == offsets.back());
       CHECK(test::read(device, structure.unit_offsets[words - 1], form.strips() + 1) == offsets);
     }
-    CHECK(test::read(device, structure.sources, std::int64_t{structure.pairs} * 2) == form.sources);
+    REQUIRE((structure.value_places == nullptr) == form.value_places.empty());
+    if (!form.value_places.empty())
+      CHECK(test::read(device, structure.value_places, static_cast<std::int64_t>(form.value_places.size())) == form.value_places);
   });
 }
 
@@ -91,7 +95,7 @@ TEST_CASE("packed strips are made once, count as the topology's memory, and are 
   const auto topology = on.topology(csr.view());
   const std::int64_t before = topology->device_bytes();
   const PackedStructure first = topology->pointers({.packed_strips = true}).packed;
-  CHECK(topology->device_bytes() >= before + std::int64_t{first.pairs} * 8 + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes);
+  CHECK(topology->device_bytes() >= before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes + csr.nonzeros() * 2);
   const ops::TopologyPointers again = topology->pointers({.packed_strips = true});
   CHECK(again.packed.headers == first.headers);
   CHECK(again.row_offsets == nullptr);

@@ -39,23 +39,28 @@ class DeviceForm {
  public:
   DeviceForm(device::Device& device, const sparse::PackedForm& form)
       : headers_(uploaded(device, form.headers)),
-        pair_offsets_(uploaded(device, form.pair_offsets)),
-        sources_(uploaded(device, form.sources)),
+        row_bases_(uploaded(device, form.row_bases)),
+        nonzero_offsets_(uploaded(device, form.nonzero_offsets)),
+        slots_(uploaded(device, form.slots)),
+        row_offsets_(uploaded(device, form.row_offsets)),
+        value_places_(uploaded(device, form.value_places)),
         one_word_(uploaded(device, form.unit_offsets(1))),
         two_words_(uploaded(device, form.unit_offsets(2))) {
     pointers_.packed = {.headers = headers_.as<unsigned>(),
-                        .pair_offsets = pair_offsets_.as<unsigned>(),
+                        .row_bases = row_bases_.as<int>(),
+                        .nonzero_offsets = nonzero_offsets_.as<unsigned>(),
+                        .slots = slots_.as<unsigned short>(),
+                        .row_offsets = row_offsets_.as<int>(),
+                        .value_places = form.value_places.empty() ? nullptr : value_places_.as<int>(),
                         .unit_offsets = {one_word_.as<unsigned>(), two_words_.as<unsigned>()},
-                        .sources = sources_.as<int>(),
                         .row_strips = static_cast<unsigned>(form.row_strips),
                         .k_blocks = static_cast<unsigned>(form.k_blocks),
-                        .pairs = form.pair_offsets.back(),
                         .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()}};
   }
   const ops::TopologyPointers& pointers() const { return pointers_; }
 
  private:
-  device::Buffer headers_, pair_offsets_, sources_, one_word_, two_words_;
+  device::Buffer headers_, row_bases_, nonzero_offsets_, slots_, row_offsets_, value_places_, one_word_, two_words_;
   ops::TopologyPointers pointers_;
 };
 

@@ -125,7 +125,8 @@ Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const Pr
                            .rhs_stride = rhs.stride,
                            .n = query.problem.n,
                            .batch = query.problem.batch};
-  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding).start_after_previous();
+  const std::int64_t blocks = (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch;
+  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding).spread(query.device, blocks);
 }
 
 }  // namespace vostok::ops

@@ -92,7 +92,9 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                            .scales_offset_bytes = what.scales_offset_bytes,
                            .tile_columns = what.tile_columns,
                            .scale_blocks = what.scale_blocks};
-  return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding).start_after_previous();
+  const std::int64_t blocks =
+      ceil_div(query.n.most, what.tile_columns) * ceil_div(packed_k_blocks(query.statistics.cols), what.scale_blocks) * problem.batch;
+  return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding).spread(query.device, blocks);
 }
 
 }  // namespace vostok::ops

@@ -89,7 +89,9 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
                               .output_leading = problem.output_leading,
                               .output_stride = problem.output_stride,
                               .warps = config.warps};
-  return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding);
+  const std::int64_t strips = ceil_div(query.statistics.rows, packed_strip_rows) * ceil_div(query.n.most, 8);
+  return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding)
+      .spread(query.device, ceil_div(strips, config.warps) * problem.batch);
 }
 
 }  // namespace vostok::ops

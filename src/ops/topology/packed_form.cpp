@@ -13,45 +13,46 @@ Step<PackedStepTraits> step(const char* kernel, const PackedStepTraits& traits) 
   return {"topology/packed_strips.h", kernel, "PackedStepTraits", traits};
 }
 
-PackedStepArgs arguments_of(const PackedFormSource& source, const PackedFormParts& parts) {
-  return {.row_offsets = static_cast<const int*>(source.csr.row_offsets),
-          .column_indices = source.csr.column_indices,
-          .value_positions = source.value_positions,
-          .headers = parts.headers,
-          .pair_counts = nullptr,
-          .unit_counts = {},
-          .pair_offsets = parts.pair_offsets,
-          .sources = nullptr,
-          .rows = source.csr.rows,
-          .nonzeros = source.csr.nonzeros,
-          .row_strips = packed_row_strips(source.csr.rows),
-          .strips = packed_strip_count(source.csr.rows, source.csr.cols)};
-}
-
 }  // namespace
 
-void count_packed_pairs(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts) {
-  PackedStepArgs args = arguments_of(source, parts);
-  queue.fill_zero(args.headers, args.strips * packed_header_bytes);
-  queue.launch(step("mark_pairs", {.index = source.csr.index}), queue.blocks_for(args.nonzeros), args);
+void make_packed_form(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts) {
+  const CsrArrays& csr = source.csr;
+  PackedStepArgs args = {.row_offsets = static_cast<const int*>(csr.row_offsets),
+                         .column_indices = csr.column_indices,
+                         .value_positions = source.value_positions,
+                         .row_masks = nullptr,
+                         .row_starts = nullptr,
+                         .nonzero_counts = nullptr,
+                         .unit_counts = {},
+                         .headers = parts.headers,
+                         .row_bases = parts.row_bases,
+                         .nonzero_offsets = parts.nonzero_offsets,
+                         .slots = parts.slots,
+                         .all_row_offsets = parts.row_offsets,
+                         .value_places = parts.value_places,
+                         .rows = csr.rows,
+                         .nonzeros = csr.nonzeros,
+                         .row_strips = packed_row_strips(csr.rows),
+                         .strips = packed_strip_count(csr.rows, csr.cols),
+                         .k_blocks = packed_k_blocks(csr.cols)};
+  using Memory = QueuedMemory;
+  const std::int64_t strip_rows = args.strips * packed_strip_rows;
+  Memory scratch(queue, Memory::bytes_of<unsigned long long>(strip_rows) + Memory::bytes_of<std::int32_t>(strip_rows) +
+                            3 * Memory::bytes_of<std::uint32_t>(args.strips));
+  args.row_masks = scratch.take<unsigned long long>(strip_rows);
+  args.row_starts = scratch.take<std::int32_t>(strip_rows);
+  for (unsigned** counts : {&args.nonzero_counts, &args.unit_counts[0], &args.unit_counts[1]}) *counts = scratch.take<std::uint32_t>(args.strips);
 
-  QueuedMemory scratch(queue, 3 * QueuedMemory::bytes_of<std::uint32_t>(args.strips));
-  args.pair_counts = scratch.take<std::uint32_t>(args.strips);
-  for (unsigned*& counts : args.unit_counts) counts = scratch.take<std::uint32_t>(args.strips);
-  queue.launch(step("count_pairs", {}), queue.blocks_for(args.strips * packed_lanes), args);
-  exclusive_scan(queue, args.pair_counts, args.strips, parts.pair_offsets, false);
+  const std::int64_t strip_threads = args.strips * packed_lanes;
+  queue.fill_zero(args.row_masks, strip_rows * std::int64_t{sizeof(*args.row_masks)});
+  queue.launch(step("mark_columns", {.index = csr.index}), queue.blocks_for(args.nonzeros), args);
+  queue.launch(step("count_pairs", {}), queue.blocks_for(strip_threads), args);
+  exclusive_scan(queue, args.nonzero_counts, args.strips, parts.nonzero_offsets, false);
   for (const int words : {0, 1}) exclusive_scan(queue, args.unit_counts[words], args.strips, parts.unit_offsets[words], false);
-}
-
-void place_packed_sources(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts, std::int32_t* sources,
-                          std::int64_t pairs) {
-  if (pairs == 0) return;
-  constexpr int all_ones = 0xff;  // -1: no value
-  queue.device().fill(queue.stream(), sources, all_ones, pairs * 2 * std::int64_t{sizeof(std::int32_t)});
-  PackedStepArgs args = arguments_of(source, parts);
-  args.sources = sources;
-  queue.launch(step("place_sources", {.index = source.csr.index, .gathered = source.value_positions != nullptr}), queue.blocks_for(args.nonzeros),
-               args);
+  queue.launch(step("start_rows", {}), queue.blocks_for(args.row_strips * packed_strip_rows * packed_lanes + 1), args);
+  queue.launch(step("place_nonzeros", {}), queue.blocks_for(strip_threads), args);
+  if (parts.value_places == nullptr) return;
+  queue.launch(step("place_values", {.index = csr.index, .gathered = source.value_positions != nullptr}), queue.blocks_for(args.nonzeros), args);
 }
 
 }  // namespace vostok::ops

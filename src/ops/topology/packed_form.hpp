@@ -13,17 +13,17 @@ struct PackedFormSource {
   const std::int32_t* value_positions = nullptr;  ///< where each value lies in A, where the matrix is A^T
 };
 
-/// Where the parts are written that do not depend on the number of pairs.
+/// Where the parts are written: PackedStructure's.
 struct PackedFormParts {
-  std::uint32_t* headers = nullptr;       ///< 32 for each strip
-  std::uint32_t* pair_offsets = nullptr;  ///< strips + 1
-  std::uint32_t* unit_offsets[2] = {};    ///< strips + 1 each
+  std::uint32_t* headers = nullptr;
+  std::int32_t* row_bases = nullptr;
+  std::uint32_t* nonzero_offsets = nullptr;
+  std::uint16_t* slots = nullptr;
+  std::int32_t* row_offsets = nullptr;
+  std::int32_t* value_places = nullptr;  ///< null where columns ascend in every row and values lie in that order
+  std::uint32_t* unit_offsets[2] = {};
 };
 
-void count_packed_pairs(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts);
-
-/// `sources`: two for each pair, of which the last of pair_offsets tells the number.
-void place_packed_sources(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts, std::int32_t* sources,
-                          std::int64_t pairs);
+void make_packed_form(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts);
 
 }  // namespace vostok::ops

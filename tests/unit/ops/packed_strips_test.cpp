@@ -14,12 +14,14 @@ TopologyStatistics statistics_of(const sparse::Csr& csr) { return sparse::statis
 
 PackedStructure structure_of(const sparse::PackedForm& form) {
   return {.headers = nullptr,
-          .pair_offsets = nullptr,
+          .row_bases = nullptr,
+          .nonzero_offsets = nullptr,
+          .slots = nullptr,
+          .row_offsets = nullptr,
+          .value_places = nullptr,
           .unit_offsets = {},
-          .sources = nullptr,
           .row_strips = static_cast<unsigned>(form.row_strips),
           .k_blocks = static_cast<unsigned>(form.k_blocks),
-          .pairs = form.pair_offsets.back(),
           .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()}};
 }
 

@@ -1,4 +1,4 @@
-// Which launches of a plan may start while the one before still runs, and that every kernel which may waits by itself.
+// Which launches of a plan may start while the one before still runs, how their blocks are kept from crowding, and that every kernel waits by itself.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -12,10 +12,11 @@ using namespace vostok;
 
 namespace {
 
-/// Of each launch of a call its kernel, and whether it may.
+/// Of each launch of a call its kernel, whether it may, and its shape.
 struct Noted {
   std::string kernel;
-  bool overlaps;
+  device::LaunchShape shape;
+  bool overlaps() const { return shape.waits_for_previous; }
 };
 
 template <class Problem>
@@ -26,9 +27,9 @@ std::vector<Noted> launches(const Problem& problem, const typename Problem::Argu
   const Topology topology = test::Fixture::topology(session, sparse::uniform(200, 300, 0.5, 7));
   const Plan<Problem> plan(plan::make_plan(*planner, problem, topology, options));
   std::vector<Noted> list;
-  bool overlaps = false;
-  fixture.device->on_shape = [&](const device::LaunchShape& shape) { overlaps = shape.waits_for_previous; };
-  fixture.device->on_launch = [&](const test::FakeKernel& kernel) { list.push_back({kernel.code, overlaps}); };
+  device::LaunchShape last;
+  fixture.device->on_shape = [&](const device::LaunchShape& shape) { last = shape; };
+  fixture.device->on_launch = [&](const test::FakeKernel& kernel) { list.push_back({kernel.code, last}); };
   plan.execute(nullptr, call);
   return list;
 }
@@ -52,12 +53,12 @@ TEST_CASE("launches of a call may start while the one before ends, the first one
     REQUIRE(list.size() >= 2);
     for (std::size_t i = 0; i < list.size(); ++i) {
       CAPTURE(list[i].kernel);
-      CHECK(list[i].overlaps == ((i > 0 || overlap_calls) && !makes_operands(list[i])));
+      CHECK(list[i].overlaps() == (i > 0 || overlap_calls));
     }
   }
 }
 
-TEST_CASE("launches that make operands start afterwards, what reads those may start meanwhile") {
+TEST_CASE("blocks that make operands share the multiprocessors evenly: shared memory keeps more of them away") {
   Spmm unaligned{.n = 64};
   unaligned.alignment_bytes = 4;  // not to be copied as it lies
   const std::vector<Noted> product = product_launches(unaligned, {.family = "unpack_wgmma"});
@@ -67,11 +68,33 @@ TEST_CASE("launches that make operands start afterwards, what reads those may st
     int made = 0;
     for (const Noted& launch : list) {
       CAPTURE(launch.kernel);
-      CHECK(launch.overlaps == !makes_operands(launch));
-      made += makes_operands(launch) ? 1 : 0;
+      CHECK(launch.overlaps());
+      if (!makes_operands(launch)) continue;
+      ++made;
+      CHECK(launch.shape.grid.x * launch.shape.grid.y <= 132);
+      CHECK(launch.shape.shared_bytes > 233'472 / 2);  // of a multiprocessor's: no room for another
     }
     CHECK(made == 1);
   }
+}
+
+TEST_CASE("a share of a multiprocessor's shared memory leaves no room for one block more, and is not asked for where threads leave none") {
+  struct Nothing {};
+  const auto binding = [](const Nothing&, Nothing&) { return device::Dim3{}; };
+  const test::FakeDevice fake;
+  constexpr std::int64_t of_multiprocessor = 233'472, reserved = 1024, own = 32;
+  const device::LaunchShape shape{.grid = {}, .block = {256}, .shared_bytes = own};
+  for (const std::int64_t share : {1, 2, 3, 5, 8}) {
+    for (const std::int64_t blocks : {132 * (share - 1) + 1, 132 * share}) {
+      CAPTURE(blocks);
+      const std::int64_t bytes = ops::Launch::of<Nothing, Nothing>({}, shape, binding).spread(&fake, blocks).shared_bytes();
+      CHECK(share * (bytes + reserved) <= of_multiprocessor);
+      CHECK((share + 1) * (bytes + reserved) > of_multiprocessor);
+      CHECK(bytes <= fake.max_shared_bytes());
+    }
+  }
+  CHECK(ops::Launch::of<Nothing, Nothing>({}, shape, binding).spread(&fake, 132 * 8 + 1).shared_bytes() == own);
+  CHECK(ops::Launch::of<Nothing, Nothing>({}, shape, binding).spread(nullptr, 1).shared_bytes() == own);
 }
 
 TEST_CASE("every kernel that an operation launches waits for the launch before it") {
