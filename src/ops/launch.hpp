@@ -52,6 +52,12 @@ class Launch {
     return *this;
   }
 
+  /// Never starts while the launch before it ends.
+  Launch& start_after_previous() {
+    overlaps_ = false;
+    return *this;
+  }
+
   const codegen::KernelRequest& request() const { return request_; }
   std::int64_t shared_bytes() const { return shape_.shared_bytes; }
   int threads() const { return static_cast<int>(shape_.block.x * shape_.block.y * shape_.block.z); }
@@ -75,7 +81,7 @@ class Launch {
   void enqueue(const device::Device& device, Stream stream, const void* call, bool overlaps = true) const {
     alignas(argument_alignment) std::array<unsigned char, max_argument_bytes> arguments;
     device::LaunchShape shape = bind(call, arguments.data());
-    shape.waits_for_previous = overlaps;
+    shape.waits_for_previous = overlaps && overlaps_;
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
     make_map(device, arguments.data());
     device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
@@ -98,6 +104,7 @@ class Launch {
   std::shared_ptr<const device::Kernel> kernel_;
   device::LaunchShape shape_;
   std::size_t argument_bytes_ = 0;
+  bool overlaps_ = true;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
   TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< where the arguments have one
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};

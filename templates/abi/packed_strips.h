@@ -116,8 +116,7 @@ constexpr unsigned packed_slot(int row, unsigned pair, int half) {
   return static_cast<unsigned>(row) << 10 | pair << 1 | static_cast<unsigned>(half);
 }
 constexpr int packed_slot_row(unsigned slot) { return static_cast<int>(slot >> 10); }
-constexpr unsigned packed_slot_pair(unsigned slot) { return slot >> 1 & 0x1ffU; }
-constexpr unsigned packed_slot_half(unsigned slot) { return slot & 1U; }
+constexpr unsigned packed_slot_number(unsigned slot) { return slot & 0x3ffU; }
 
 /// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending column, after those of the rows
 /// before. Those of a strip follow one another row by row: its i-th nonzero, in row r, has the number row_bases[16 * strip + r] + i.

@@ -107,7 +107,7 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const Ti
   return pair;
 }
 
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared) {
+Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, int n_parts) {
   const SampleOperandsTraits t = traits(query, mode);
   const SampleOperandsConfig config = config_for(query);
   codegen::KernelRequest request = {
@@ -125,8 +125,10 @@ Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const Pr
                            .rhs_stride = rhs.stride,
                            .n = query.problem.n,
                            .batch = query.problem.batch};
-  const std::int64_t blocks = (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch;
-  return Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding).spread(query.device, blocks);
+  Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
+  // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain (bench/NOTES.md, 23 November).
+  if (n_parts > 1) return launch.start_after_previous();
+  return launch.spread(query.device, (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch);
 }
 
 }  // namespace vostok::ops

@@ -28,7 +28,7 @@ struct PreparedRowPair {
 /// Rows are rounded up to those of the tiles. Errors: invalid_argument where the bytes are past 64 bits.
 PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape);
 
-/// The first launch of a plan: it waits for everything before it.
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared);
+/// The first launch of a plan that multiplies n in so many parts.
+Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, int n_parts);
 
 }  // namespace vostok::ops

@@ -67,8 +67,7 @@ Launch sum_parts_launch(const SddmmQuery& query, int parts, std::int64_t workspa
                                    .batch = problem.batch,
                                    .parts = parts,
                                    .threads = config.threads};
-  const std::int64_t blocks = ceil_div(query.statistics.nonzeros, config.threads) * problem.batch;
-  return Launch::of<SddmmArguments, SumPartsArgs>(std::move(request), shape, binding).spread(query.device, blocks);
+  return Launch::of<SddmmArguments, SumPartsArgs>(std::move(request), shape, binding);
 }
 
 }  // namespace vostok::ops

@@ -84,7 +84,7 @@ class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
   std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config, const TopologyPointers& topology) const override {
     const PreparedRowPair prepared = prepared_rows(query, config.mode, tile_shape(config));
     std::vector<Launch> list;
-    list.push_back(sample_operands_launch(query, config.mode, prepared));
+    list.push_back(sample_operands_launch(query, config.mode, prepared, config.n_split));
     list.push_back(multiply_launch(query, config, prepared, topology.tile_lists));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, prepared.bytes));
     return list;

@@ -20,7 +20,7 @@ PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .el
 /// Blocks that share a row strip's strips: enough to fill the device, none without work. Every one of them finds the scales for itself, so that
 /// where rows are scaled fewer share.
 std::int64_t splits_of(const PackStrips& what) {
-  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 4 : 8;
+  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 3 : 8;
   const std::int64_t wanted =
       ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
   return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config.threads / packed_lanes), 1, std::max<std::int64_t>(wanted, 1));
