@@ -44,6 +44,9 @@ class FakeDevice : public device::Device {
     info_.multiprocessors = 132;
   }
 
+  /// Else its answers are those of no GPU, whatever it compiles for.
+  void be_a_gpu() { info_.gpu = true; }
+
   FakeCompiler fake_compiler;
   /// What one launch noted as `launch` costs in a replay, in microseconds.
   std::function<double(int launch)> cost_us = [](int) { return 1.0; };

@@ -22,6 +22,7 @@ struct Noted {
 template <class Problem>
 std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call, const PlanOptions& options) {
   test::Fixture fixture;
+  fixture.device->be_a_gpu();
   const auto session = fixture.session();
   const auto planner = std::make_shared<plan::Planner>(session);
   const Topology topology = test::Fixture::topology(session, sparse::uniform(200, 300, 0.5, 7));
@@ -81,7 +82,9 @@ TEST_CASE("blocks that make operands share the multiprocessors evenly: shared me
 TEST_CASE("a share of a multiprocessor's shared memory leaves no room for one block more, and is not asked for where threads leave none") {
   struct Nothing {};
   const auto binding = [](const Nothing&, Nothing&) { return device::Dim3{}; };
-  const test::FakeDevice fake;
+  test::FakeDevice fake;
+  CHECK(ops::Launch::of<Nothing, Nothing>({}, {.grid = {}, .block = {256}, .shared_bytes = 32}, binding).spread(&fake, 1).shared_bytes() == 32);
+  fake.be_a_gpu();
   constexpr std::int64_t of_multiprocessor = 233'472, reserved = 1024, own = 32;
   const device::LaunchShape shape{.grid = {}, .block = {256}, .shared_bytes = own};
   for (const std::int64_t share : {1, 2, 3, 5, 8}) {
