@@ -90,7 +90,7 @@ std::vector<std::int64_t> numbered(const Csr& csr) {
 /// What finds the value of a nonzero and its slot, from the headers: see PackedStructure.
 void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32_t> value_positions) {
   struct Placed {
-    std::int64_t strip, row, number;
+    std::int64_t strip, row;
     std::uint16_t slot;
   };
   const std::vector<std::int64_t> numbers = numbered(csr);
@@ -102,7 +102,7 @@ void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
       const Slot slot = slot_of(form, row, column);
       const unsigned code = packed_slot(static_cast<int>(row % packed_strip_rows), pair_of(form, slot), static_cast<int>(slot.half));
-      placed.push_back({static_cast<std::int64_t>(slot.header) / packed_lanes, row, number, static_cast<std::uint16_t>(code)});
+      placed.push_back({static_cast<std::int64_t>(slot.header) / packed_lanes, row, static_cast<std::uint16_t>(code)});
     }
   }
   form.row_offsets.push_back(static_cast<std::int32_t>(csr.nonzeros()));

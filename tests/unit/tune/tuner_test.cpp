@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "tune/samples.hpp"
 #include "unit/fakes/fake_device.hpp"
@@ -99,6 +101,18 @@ TEST_CASE("without time only the default is measured and the others say so") {
   const auto outcome = tune::race(device, subject, candidates(50, 20), {.budget_seconds = -1});
   CHECK(outcome.winner == 20U);
   CHECK(outcome.results[0].status == "not_reached");
+}
+
+TEST_CASE("screening leaves a share of the budget for rounds among what it found") {
+  test::FakeDevice device;
+  device.on_replay = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  FakeSubject subject(device);
+  bool raced = false;
+  // Three replays of each take longer than the budget; a round among the fastest takes a hundredth of it.
+  const auto outcome = tune::race(device, subject, candidates(2000, 0),
+                                  {.budget_seconds = 2, .progress = [&](const std::string& line) { raced = raced || line.starts_with("race"); }});
+  CHECK(raced);
+  CHECK(outcome.results.back().status == "not_reached");
 }
 
 TEST_CASE("a round in which the clock moved is repeated and its samples are dropped") {
