@@ -142,6 +142,7 @@ std::vector<float> scales_of(const PackedForm& form, std::span<const float> valu
                   });
   }
   std::vector<float> scales;
+  scales.reserve(largest.size());
   for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
   return scales;
 }
@@ -171,6 +172,7 @@ std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dty
   std::vector<std::uint16_t> low;
   if (terms == 2) {
     std::vector<float> rests;
+    rests.reserve(scaled.size());
     for (const float value : scaled) rests.push_back(rest(value, round_to(type, value)));
     low = rounded(type, rests);
   }
