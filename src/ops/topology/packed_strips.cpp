@@ -46,7 +46,9 @@ std::optional<PackedMode> packed_mode(std::string_view format) {
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked) {
   constexpr std::int64_t header_bytes_per_nonzero = 64;
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
-  if (walked.nonzeros > std::numeric_limits<std::int32_t>::max()) return "packed strips number their values in 32 bits";
+  // Packing looks at most two batches of lanes past the last number, in 32 bits too.
+  constexpr std::int64_t looked_past = 512;
+  if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past) return "packed strips number their values in 32 bits";
   const std::int64_t header_bytes = checked_multiply(strips_of(walked), packed_header_bytes, "bytes of packed strips");
   if (is_mostly_room(header_bytes, walked.nonzeros, header_bytes_per_nonzero))
     return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes, walked.nonzeros);
