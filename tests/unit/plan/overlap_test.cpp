@@ -79,6 +79,17 @@ TEST_CASE("blocks that make operands share the multiprocessors evenly: shared me
   }
 }
 
+TEST_CASE("operands of an SDDMM in parts of n start afterwards: the sum of parts of the call before comes first") {
+  const std::vector<Noted> list =
+      launches(Sddmm{.n = 16384}, SddmmArguments{.lhs = memory, .rhs = memory, .output = memory, .workspace = memory}, {.family = "tensor_sample"});
+  REQUIRE(list.size() == 3);
+  CHECK(list.back().kernel.find("sum_parts") != std::string::npos);
+  for (const Noted& launch : list) {
+    CAPTURE(launch.kernel);
+    CHECK(launch.overlaps() == !makes_operands(launch));
+  }
+}
+
 TEST_CASE("a share of a multiprocessor's shared memory leaves no room for one block more, and is not asked for where threads leave none") {
   struct Nothing {};
   const auto binding = [](const Nothing&, Nothing&) { return device::Dim3{}; };
