@@ -190,9 +190,17 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
 }
 
+/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. For these architectures it thinks that five are best, and
+/// spills.
+#if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200
+constexpr int pack_strips_blocks = 4;
+#else
+constexpr int pack_strips_blocks = 0;
+#endif
+
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) pack_strips(const __grid_constant__ PackStripsArgs args) {
+__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks) pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
   static_assert(sizeof(PackStripsShared<F::traits.mode, F::config.threads>) <= shared_bytes(F::traits, F::config), "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <vostok/topology.hpp>
@@ -50,7 +51,7 @@ class StepKernels {
   /// Thread-safe. Valid as long as this object. Errors: the loader's.
   template <class Traits>
   const device::Kernel& get(const Step<Traits>& step) {
-    const Key key{step.kernel, packed(step.traits)};
+    const Key key{step.header, step.kernel, packed(step.traits)};
     {
       const std::lock_guard lock(mutex_);
       if (const auto position = loaded_.find(key); position != loaded_.end()) return *position->second;
@@ -61,7 +62,8 @@ class StepKernels {
   }
 
  private:
-  using Key = std::pair<std::string_view, std::uint64_t>;
+  /// Kernels of two headers may have one name.
+  using Key = std::tuple<std::string_view, std::string_view, std::uint64_t>;
 
   /// Traits are a few bytes of enumerators and flags.
   template <class Traits>

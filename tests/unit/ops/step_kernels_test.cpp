@@ -1,0 +1,51 @@
+#include <abi/packed_steps.h>
+#include <abi/sparse_steps.h>
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "ops/topology/queue.hpp"
+#include "unit/fakes/fake_device.hpp"
+
+using namespace vostok;
+
+namespace {
+
+ops::Step<PackedStepTraits> packed_step(const char* kernel, bool gathered) {
+  return {"topology/packed_strips.h", kernel, "PackedStepTraits", {.gathered = gathered}};
+}
+
+ops::Step<SparseStepTraits> sparse_step(const char* kernel) { return {"topology/sparse_strips.h", kernel, "SparseStepTraits", {}}; }
+
+/// What was loaded is a kernel whose code names its header, name and traits.
+struct Loaded {
+  int loads = 0;
+  ops::StepKernels kernels{[this](const codegen::KernelRequest& request, std::int64_t) {
+    ++loads;
+    return std::make_shared<test::FakeKernel>(request.header + " " + request.expression);
+  }};
+
+  template <class Traits>
+  std::string code(const ops::Step<Traits>& step) {
+    return static_cast<const test::FakeKernel&>(kernels.get(step)).code;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a step is loaded once, and another kernel, other traits and another header's kernel of the same name are others") {
+  Loaded loaded;
+  std::set<std::string> codes;
+  for (int round = 0; round < 2; ++round) {
+    codes.insert(loaded.code(packed_step("place_values", false)));
+    codes.insert(loaded.code(packed_step("place_values", true)));
+    codes.insert(loaded.code(packed_step("place_nonzeros", false)));
+    codes.insert(loaded.code(sparse_step("place_values")));
+    CHECK(codes.size() == 4);
+    CHECK(loaded.loads == 4);
+  }
+  CHECK(loaded.code(sparse_step("place_values")).find("sparse_strips.h") != std::string::npos);
+  CHECK(loaded.code(packed_step("place_values", false)).find("packed_strips.h") != std::string::npos);
+}
