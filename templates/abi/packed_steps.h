@@ -1,4 +1,4 @@
-// The kernels that make the structure of packed strips: what host and kernels share.
+// The kernel that makes the structure of packed strips, step by step: what host and kernel share.
 #pragma once
 
 #include "abi/enums.h"
@@ -9,20 +9,22 @@ namespace vostok {
 
 struct PackedStepTraits {
   IndexType index = IndexType::i32;  ///< of the columns
-  bool gathered = false;             ///< a transpose: values lie where value_positions says
 };
 
 template <FieldsOf<PackedStepTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("index", traits.index);
-  visit("gathered", traits.gathered);
 }
+
+/// In this order; the last where columns do not ascend in every row, or values lie elsewhere.
+enum class PackedStep : int { mark_columns, count_pairs, start_rows, place_nonzeros, place_values };
 
 /// Of all steps: each reads what those before it wrote.
 struct PackedStepArgs {
+  PackedStep step;
   const int* row_offsets;
   const void* column_indices;
-  const int* value_positions;
+  const int* value_positions;     ///< of a transpose: where values lie; else null
   unsigned long long* row_masks;  ///< for each row of each strip the columns that it names there, bit c for column c; zero at first
   int* row_starts;                ///< and the number of its first nonzero there
   unsigned* nonzero_counts;       ///< for each strip

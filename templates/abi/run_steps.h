@@ -1,4 +1,4 @@
-// The kernels that make the structure of packed runs: what host and kernels share.
+// The kernel that makes the structure of packed runs, step by step: what host and kernel share.
 #pragma once
 
 #include "abi/enums.h"
@@ -16,8 +16,12 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("index", traits.index);
 }
 
+/// In this order.
+enum class RunStep : int { count_slots, count_row_runs, place_slots };
+
 /// Of all steps: each reads what those before it wrote.
 struct RunStepArgs {
+  RunStep step;
   const int* row_offsets;
   const void* column_indices;
   unsigned* slots;               ///< of each nonzero: escapes before it, and itself

@@ -1,4 +1,4 @@
-// The kernels that make the structure of sparse strips: what host and kernels share.
+// The kernel that makes the structure of sparse strips, step by step: what host and kernel share.
 #pragma once
 
 #include "abi/enums.h"
@@ -9,21 +9,23 @@ namespace vostok {
 
 struct SparseStepTraits {
   IndexType index = IndexType::i32;  ///< of the columns
-  bool gathered = false;             ///< a transpose: values lie where value_positions says
 };
 
 template <FieldsOf<SparseStepTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("index", traits.index);
-  visit("gathered", traits.gathered);
 }
+
+/// In this order.
+enum class SparseStep : int { mark_groups, count_passes, place_values };
 
 /// Of all steps: each reads what those before it wrote.
 struct SparseStepArgs {
+  SparseStep step;
   const int* row_offsets;
   const void* column_indices;
-  const int* value_positions;
-  unsigned* groups;  ///< zero at first
+  const int* value_positions;  ///< of a transpose: where values lie; else null
+  unsigned* groups;            ///< zero at first
   unsigned* headers;
   unsigned* nonzero_counts;         ///< for each strip
   unsigned* unit_counts;            ///< the same

@@ -92,7 +92,11 @@ struct ScanTraits {
 /// Entries that one step of a scan's block takes.
 constexpr int scan_tile = 1024;
 
+/// In this order.
+enum class ScanStep : int { sum, apply };
+
 struct ScanArgs {
+  ScanStep step;
   const unsigned* counts;
   void* sums;     ///< one per block, of the sums' type
   void* offsets;  ///< count + 1: exclusive sums and the total

@@ -1,5 +1,6 @@
 // The structure of packed runs (abi/packed_runs.h) from CSR: how many slots every nonzero takes, how many runs every row, then
 // where every slot goes. Codes of a word are joined by atomics, whose order does not matter; all else has a place of its own.
+// All steps are one program (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -27,15 +28,14 @@ __device__ inline RunNonzero run_nonzero(const RunStepArgs& args, long long nonz
 }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) count_slots(const __grid_constant__ RunStepArgs args) {
+__device__ inline void count_slots(const RunStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const RunNonzero nonzero = run_nonzero<F>(args, i);
     args.slots[i] = nonzero.first() ? 1U : static_cast<unsigned>(slots_of_gap(nonzero.column - nonzero.before, args.gap_bits));
   }
 }
 
-template <class F>
-__global__ void __launch_bounds__(F::config.threads) count_row_runs(const __grid_constant__ RunStepArgs args) {
+__device__ inline void count_row_runs(const RunStepArgs& args) {
   for (long long row = thread_in_grid(); row < args.rows; row += threads_in_grid()) {
     const unsigned slots = args.slots_before[args.row_offsets[row + 1]] - args.slots_before[args.row_offsets[row]];
     args.run_counts[row] = (slots + run_slots - 1) / run_slots;
@@ -54,7 +54,7 @@ __device__ inline void place_slot(const RunStepArgs& args, long long nonzero, lo
 }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) place_slots(const __grid_constant__ RunStepArgs args) {
+__device__ inline void place_slots(const RunStepArgs& args) {
   const int escape = run_escape(args.gap_bits);
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const RunNonzero nonzero = run_nonzero<F>(args, i);
@@ -69,6 +69,15 @@ __global__ void __launch_bounds__(F::config.threads) place_slots(const __grid_co
     if (within == 0) from = nonzero.column;
     place_slot(args, i, run, within, from, nonzero.column - from);
     if (i + 1 == args.row_offsets[nonzero.row + 1]) args.counts[run] = static_cast<unsigned char>(within + 1);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) make_packed_runs(const __grid_constant__ RunStepArgs args) {
+  switch (args.step) {
+    case RunStep::count_slots: return count_slots<F>(args);
+    case RunStep::count_row_runs: return count_row_runs(args);
+    case RunStep::place_slots: return place_slots<F>(args);
   }
 }
 

@@ -1,5 +1,6 @@
 // The structure of packed strips (abi/packed_strips.h) from CSR: what rows name in each strip, then headers and sizes, then where the rows' nonzeros
-// start, then every nonzero's slot. Masks are joined by atomics, whose order does not matter. No step depends on what runs first.
+// start, then every nonzero's slot. Masks are joined by atomics, whose order does not matter. No step depends on what runs first. All steps are one
+// program: what is compiled and loaded by itself costs a first plan more than its own code.
 #pragma once
 
 #include "abi/fixed.h"
@@ -27,7 +28,7 @@ __device__ inline StripPlace strip_place(const PackedStepArgs& args, long long n
 __device__ inline int named_before(unsigned long long row_mask, int column) { return __popcll(row_mask & ((1ULL << column) - 1)); }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) mark_columns(const __grid_constant__ PackedStepArgs args) {
+__device__ inline void mark_columns(const PackedStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const StripPlace place = strip_place<F>(args, i);
     atomicOr(args.row_masks + place.row, 1ULL << place.column);
@@ -45,8 +46,7 @@ __device__ inline unsigned lane_mask(int lane, unsigned long long row, unsigned 
 }
 
 /// A warp for each strip, a lane for each of its headers.
-template <class F>
-__global__ void __launch_bounds__(F::config.threads) count_pairs(const __grid_constant__ PackedStepArgs args) {
+__device__ inline void count_pairs(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes);
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
     const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows;
@@ -63,8 +63,7 @@ __global__ void __launch_bounds__(F::config.threads) count_pairs(const __grid_co
 }
 
 /// A warp for each row, a lane for each of its strips.
-template <class F>
-__global__ void __launch_bounds__(F::config.threads) start_rows(const __grid_constant__ PackedStepArgs args) {
+__device__ inline void start_rows(const PackedStepArgs& args) {
   const long long lane = threadIdx.x % packed_lanes;
   const long long rows = args.row_strips * packed_strip_rows;
   if (thread_in_grid() == 0) args.all_row_offsets[rows] = static_cast<int>(args.nonzeros);
@@ -84,14 +83,14 @@ __global__ void __launch_bounds__(F::config.threads) start_rows(const __grid_con
 }
 
 /// A warp for each strip, which goes through its rows; a lane for each column of half a row.
-template <class F>
-__global__ void __launch_bounds__(F::config.threads) place_nonzeros(const __grid_constant__ PackedStepArgs args) {
+__device__ inline void place_nonzeros(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes);
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
     const unsigned header = args.headers[strip * packed_lanes + lane];
     const unsigned long long own = lane < packed_strip_rows ? args.row_masks[strip * packed_strip_rows + lane] : 0;
     const int before = warp_inclusive_sum(__popcll(own)) - __popcll(own);
     if (lane < packed_strip_rows) args.row_bases[strip * packed_strip_rows + lane] = args.row_starts[strip * packed_strip_rows + lane] - before;
+    if (__any_sync(0xffffffffU, own != 0 ? 1 : 0) == 0) continue;
     for (int row = 0; row < packed_strip_rows; ++row) {
       const unsigned long long names = __shfl_sync(0xffffffffU, own, row);
       unsigned short* const slots = args.slots + args.nonzero_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
@@ -108,12 +107,22 @@ __global__ void __launch_bounds__(F::config.threads) place_nonzeros(const __grid
 
 /// Where columns do not ascend in every row, or values lie elsewhere.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) place_values(const __grid_constant__ PackedStepArgs args) {
+__device__ inline void place_values(const PackedStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const StripPlace place = strip_place<F>(args, i);
-    int source = static_cast<int>(i);
-    if constexpr (F::traits.gathered) source = args.value_positions[i];
+    const int source = args.value_positions != nullptr ? args.value_positions[i] : static_cast<int>(i);
     args.value_places[args.row_starts[place.row] + named_before(args.row_masks[place.row], place.column)] = source;
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) make_packed_strips(const __grid_constant__ PackedStepArgs args) {
+  switch (args.step) {
+    case PackedStep::mark_columns: return mark_columns<F>(args);
+    case PackedStep::count_pairs: return count_pairs(args);
+    case PackedStep::start_rows: return start_rows(args);
+    case PackedStep::place_nonzeros: return place_nonzeros(args);
+    case PackedStep::place_values: return place_values<F>(args);
   }
 }
 

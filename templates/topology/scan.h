@@ -1,5 +1,6 @@
 // Exclusive sums of any number of counts in two launches: each block sums its chunk, then each adds up the chunks before its
 // own and scans. No block waits for another. One block needs the second launch only.
+// Both are one program (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -13,7 +14,7 @@ template <class F>
 using ScanSum = typename Integer<offset_type(F::traits.wide)>::Storage;
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) scan_sums(const __grid_constant__ ScanArgs args) {
+__device__ inline void scan_sums(const ScanArgs& args) {
   auto& shared = dynamic_shared<BlockSum<ScanSum<F>, F::config.threads>>();
   const long long begin = blockIdx.x * args.chunk;
   const long long end = min(begin + args.chunk, args.count);
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(F::config.threads) scan_sums(const __grid_cons
 }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) scan_apply(const __grid_constant__ ScanArgs args) {
+__device__ inline void scan_apply(const ScanArgs& args) {
   using Sum = ScanSum<F>;
   constexpr int items = scan_tile / F::config.threads;
   auto& shared = dynamic_shared<BlockSum<Sum, F::config.threads>>();
@@ -55,6 +56,14 @@ __global__ void __launch_bounds__(F::config.threads) scan_apply(const __grid_con
     before += place.total;
   }
   if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) offsets[args.count] = before;
+}
+
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) scan(const __grid_constant__ ScanArgs args) {
+  switch (args.step) {
+    case ScanStep::sum: return scan_sums<F>(args);
+    case ScanStep::apply: return scan_apply<F>(args);
+  }
 }
 
 }  // namespace vostok

@@ -1,6 +1,6 @@
 // The structure of sparse strips (abi/sparse_strips.h) from CSR: where nonzeros are, then passes and sizes, then where every value comes
 // from. Bits are joined by atomics, whose order does not matter; every source has a place of its own. No step depends on what runs
-// first.
+// first. All steps are one program (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -25,7 +25,7 @@ __device__ inline SparseSlot sparse_slot(const SparseStepArgs& args, long long n
 }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) mark_groups(const __grid_constant__ SparseStepArgs args) {
+__device__ inline void mark_groups(const SparseStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const SparseSlot slot = sparse_slot<F>(args, i);
     atomicOr(args.groups + slot.strip * packed_lanes + slot.place.lane, 1U << slot.place.bit);
@@ -40,8 +40,7 @@ __device__ inline unsigned passes_of_step(unsigned word, int step) {
 }
 
 /// A warp for the four strips of 64 rows.
-template <class F>
-__global__ void __launch_bounds__(F::config.threads) count_passes(const __grid_constant__ SparseStepArgs args) {
+__device__ inline void count_passes(const SparseStepArgs& args) {
   const unsigned lane = threadIdx.x % packed_lanes;
   const long long tiles = args.strips / sparse_tile_strips;
   for (long long tile = thread_in_grid() / packed_lanes; tile < tiles; tile += threads_in_grid() / packed_lanes) {
@@ -66,15 +65,23 @@ __global__ void __launch_bounds__(F::config.threads) count_passes(const __grid_c
 }
 
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) place_values(const __grid_constant__ SparseStepArgs args) {
+__device__ inline void place_values(const SparseStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const SparseSlot slot = sparse_slot<F>(args, i);
     const unsigned* const words = args.groups + slot.strip * packed_lanes;
     unsigned before = static_cast<unsigned>(__popc(words[slot.place.lane] & ((1U << slot.place.bit) - 1)));
     for (int lane = 0; lane < slot.place.lane; ++lane) before += static_cast<unsigned>(__popc(words[lane]));
-    int source = static_cast<int>(i);
-    if constexpr (F::traits.gathered) source = args.value_positions[i];
-    args.sources[static_cast<long long>(args.nonzero_offsets[slot.strip]) + before] = source;
+    args.sources[static_cast<long long>(args.nonzero_offsets[slot.strip]) + before] =
+        args.value_positions != nullptr ? args.value_positions[i] : static_cast<int>(i);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) make_sparse_strips(const __grid_constant__ SparseStepArgs args) {
+  switch (args.step) {
+    case SparseStep::mark_groups: return mark_groups<F>(args);
+    case SparseStep::count_passes: return count_passes(args);
+    case SparseStep::place_values: return place_values<F>(args);
   }
 }
 

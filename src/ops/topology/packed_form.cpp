@@ -7,17 +7,10 @@
 
 namespace vostok::ops {
 
-namespace {
-
-Step<PackedStepTraits> step(const char* kernel, const PackedStepTraits& traits) {
-  return {"topology/packed_strips.h", kernel, "PackedStepTraits", traits};
-}
-
-}  // namespace
-
 void make_packed_form(const Queue& queue, const PackedFormSource& source, const PackedFormParts& parts) {
   const CsrArrays& csr = source.csr;
-  PackedStepArgs args = {.row_offsets = static_cast<const int*>(csr.row_offsets),
+  PackedStepArgs args = {.step = PackedStep::mark_columns,
+                         .row_offsets = static_cast<const int*>(csr.row_offsets),
                          .column_indices = csr.column_indices,
                          .value_positions = source.value_positions,
                          .row_masks = nullptr,
@@ -44,15 +37,15 @@ void make_packed_form(const Queue& queue, const PackedFormSource& source, const 
   for (unsigned** counts : {&args.nonzero_counts, &args.unit_counts[0], &args.unit_counts[1]}) *counts = scratch.take<std::uint32_t>(args.strips);
 
   const std::int64_t strip_threads = args.strips * packed_lanes;
+  const Step<PackedStepTraits> program{"topology/packed_strips.h", "make_packed_strips", "PackedStepTraits", {.index = csr.index}};
   queue.fill_zero(args.row_masks, strip_rows * std::int64_t{sizeof(*args.row_masks)});
-  queue.launch(step("mark_columns", {.index = csr.index}), queue.blocks_for(args.nonzeros), args);
-  queue.launch(step("count_pairs", {}), queue.blocks_for(strip_threads), args);
+  queue.take(program, args, PackedStep::mark_columns, args.nonzeros);
+  queue.take(program, args, PackedStep::count_pairs, strip_threads);
   exclusive_scan(queue, args.nonzero_counts, args.strips, parts.nonzero_offsets, false);
   for (const int words : {0, 1}) exclusive_scan(queue, args.unit_counts[words], args.strips, parts.unit_offsets[words], false);
-  queue.launch(step("start_rows", {}), queue.blocks_for(args.row_strips * packed_strip_rows * packed_lanes + 1), args);
-  queue.launch(step("place_nonzeros", {}), queue.blocks_for(strip_threads), args);
-  if (parts.value_places == nullptr) return;
-  queue.launch(step("place_values", {.index = csr.index, .gathered = source.value_positions != nullptr}), queue.blocks_for(args.nonzeros), args);
+  queue.take(program, args, PackedStep::start_rows, args.row_strips * packed_strip_rows * packed_lanes + 1);
+  queue.take(program, args, PackedStep::place_nonzeros, strip_threads);
+  if (parts.value_places != nullptr) queue.take(program, args, PackedStep::place_values, args.nonzeros);
 }
 
 }  // namespace vostok::ops

@@ -42,10 +42,11 @@ void exclusive_scan(const Queue& queue, const std::uint32_t* counts, std::int64_
   const Chunks chunks = chunks_of(count, scan_tile, single ? 1 : most_scan_blocks);
   QueuedMemory sums;
   if (!single) sums = QueuedMemory(queue, chunks.blocks * 8);
-  const ScanArgs args{.counts = counts, .sums = sums.data(), .offsets = offsets, .count = count, .chunk = chunks.length};
-  const ScanTraits traits{.wide = wide};
-  if (!single) queue.launch(Step<ScanTraits>{"topology/scan.h", "scan_sums", "ScanTraits", traits, block_sum_shared_bytes}, chunks.blocks, args);
-  queue.launch(Step<ScanTraits>{"topology/scan.h", "scan_apply", "ScanTraits", traits, block_sum_shared_bytes}, chunks.blocks, args);
+  ScanArgs args{.step = ScanStep::sum, .counts = counts, .sums = sums.data(), .offsets = offsets, .count = count, .chunk = chunks.length};
+  const Step<ScanTraits> scan{"topology/scan.h", "scan", "ScanTraits", {.wide = wide}, block_sum_shared_bytes};
+  if (!single) queue.launch(scan, chunks.blocks, args);
+  args.step = ScanStep::apply;
+  queue.launch(scan, chunks.blocks, args);
 }
 
 void sort_positions(const Queue& queue, const SortKeys& keys, std::int32_t* sorted_positions) {

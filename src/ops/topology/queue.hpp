@@ -97,6 +97,13 @@ class Queue {
     device_.launch(stream_, kernel, shape, &args, sizeof(Args));
   }
 
+  /// One step of a program that has several, with blocks for so many threads.
+  template <class Traits, class Args>
+  void take(const Step<Traits>& program, Args& args, decltype(Args::step) step, std::int64_t threads) const {
+    args.step = step;
+    launch(program, blocks_for(threads), args);
+  }
+
   void fill_zero(void* memory, std::int64_t bytes) const {
     if (bytes > 0) device_.fill(stream_, memory, 0, bytes);
   }

@@ -10,10 +10,11 @@ namespace vostok::ops {
 
 namespace {
 
-Step<RunStepTraits> step(const char* kernel, const RunStepTraits& traits) { return {"topology/packed_runs.h", kernel, "RunStepTraits", traits}; }
+Step<RunStepTraits> program_for(IndexType index) { return {"topology/packed_runs.h", "make_packed_runs", "RunStepTraits", {.index = index}}; }
 
 RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
-  return {.row_offsets = static_cast<const int*>(source.csr.row_offsets),
+  return {.step = RunStep::count_slots,
+          .row_offsets = static_cast<const int*>(source.csr.row_offsets),
           .column_indices = source.csr.column_indices,
           .slots = slots.slots,
           .slots_before = slots.slots_before,
@@ -39,9 +40,9 @@ RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* 
   QueuedMemory counts(queue, QueuedMemory::bytes_of<std::uint32_t>(rows));
   RunStepArgs args = arguments_of(source, slots);
   args.run_counts = counts.take<std::uint32_t>(rows);
-  queue.launch(step("count_slots", {.index = source.csr.index}), queue.blocks_for(nonzeros), args);
+  queue.take(program_for(source.csr.index), args, RunStep::count_slots, nonzeros);
   exclusive_scan(queue, slots.slots, nonzeros, slots.slots_before, false);
-  queue.launch(step("count_row_runs", {}), queue.blocks_for(rows), args);
+  queue.take(program_for(source.csr.index), args, RunStep::count_row_runs, rows);
   exclusive_scan(queue, args.run_counts, rows, row_runs, false);
   return slots;
 }
@@ -59,7 +60,7 @@ void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slo
   args.counts = parts.counts;
   args.codes = parts.codes;
   args.firsts = parts.firsts;
-  queue.launch(step("place_slots", {.index = source.csr.index}), queue.blocks_for(source.csr.nonzeros), args);
+  queue.take(program_for(source.csr.index), args, RunStep::place_slots, source.csr.nonzeros);
 }
 
 }  // namespace vostok::ops

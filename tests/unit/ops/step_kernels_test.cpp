@@ -13,8 +13,8 @@ using namespace vostok;
 
 namespace {
 
-ops::Step<PackedStepTraits> packed_step(const char* kernel, bool gathered) {
-  return {"topology/packed_strips.h", kernel, "PackedStepTraits", {.gathered = gathered}};
+ops::Step<PackedStepTraits> packed_step(const char* kernel, IndexType index) {
+  return {"topology/packed_strips.h", kernel, "PackedStepTraits", {.index = index}};
 }
 
 ops::Step<SparseStepTraits> sparse_step(const char* kernel) { return {"topology/sparse_strips.h", kernel, "SparseStepTraits", {}}; }
@@ -39,13 +39,13 @@ TEST_CASE("a step is loaded once, and another kernel, other traits and another h
   Loaded loaded;
   std::set<std::string> codes;
   for (int round = 0; round < 2; ++round) {
-    codes.insert(loaded.code(packed_step("place_values", false)));
-    codes.insert(loaded.code(packed_step("place_values", true)));
-    codes.insert(loaded.code(packed_step("place_nonzeros", false)));
-    codes.insert(loaded.code(sparse_step("place_values")));
+    codes.insert(loaded.code(packed_step("make", IndexType::i32)));
+    codes.insert(loaded.code(packed_step("make", IndexType::u16)));
+    codes.insert(loaded.code(packed_step("another", IndexType::i32)));
+    codes.insert(loaded.code(sparse_step("make")));
     CHECK(codes.size() == 4);
     CHECK(loaded.loads == 4);
   }
-  CHECK(loaded.code(sparse_step("place_values")).find("sparse_strips.h") != std::string::npos);
-  CHECK(loaded.code(packed_step("place_values", false)).find("packed_strips.h") != std::string::npos);
+  CHECK(loaded.code(sparse_step("make")).find("sparse_strips.h") != std::string::npos);
+  CHECK(loaded.code(packed_step("make", IndexType::i32)).find("packed_strips.h") != std::string::npos);
 }
