@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/checked.hpp"
 #include "tune/samples.hpp"
 
 namespace vostok::bench {
@@ -23,19 +22,6 @@ struct Runner {
   tune::TimedLaunches timed;
   std::vector<double> samples_us;
 };
-
-/// What reads several copies in turn reads each as often as the others, and none twice in a row where a replay ends and the next begins.
-Runner record(device::Device& device, std::size_t index, const Contender& contender) {
-  Runner runner{.contender = index, .timed = tune::record_timed(device, contender.enqueue), .samples_us = {}};
-  const int launches = static_cast<int>(round_up(runner.timed.launches, contender.period));
-  if (contender.period == 1) return runner;
-  runner.timed = {.sequence = device.record([&](Stream stream) {
-                    for (int i = 0; i < launches; ++i) contender.enqueue(stream);
-                  }),
-                  .launches = launches};
-  runner.timed.sample_us();
-  return runner;
-}
 
 void warm_up(device::Device& device, std::vector<Runner>& runners) {
   const Clock::time_point start = Clock::now();
@@ -69,7 +55,8 @@ std::vector<Timed> time_side_by_side(device::Device& device, const std::vector<C
   std::vector<Runner> runners;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     try {
-      runners.push_back(record(device, i, contenders[i]));
+      const tune::Rotation rotation{.copies = contenders[i].period};
+      runners.push_back({.contender = i, .timed = tune::record_timed(device, contenders[i].enqueue, rotation), .samples_us = {}});
     } catch (const std::exception& error) {
       results[i].failure = error.what();
     }

@@ -1,7 +1,5 @@
 #include "bench/peers/rotation.hpp"
 
-#include <algorithm>
-
 #include "base/text.hpp"
 
 namespace vostok::bench {
@@ -9,7 +7,7 @@ namespace vostok::bench {
 int copies_of(std::int64_t rotated_bytes, std::int64_t bytes) {
   constexpr std::int64_t most = 1024;
   if (rotated_bytes == 0) return 1;
-  const std::int64_t copies = std::max<std::int64_t>(2, rotated_bytes / std::max<std::int64_t>(bytes, 1) + 1);
+  const std::int64_t copies = tune::copies_past(rotated_bytes, bytes);
   if (copies > most)
     fail(ErrorCode::unsupported, "cannot rotate weights: it takes {} copies of {} bytes to pass {}, and {} are the most", copies, bytes,
          rotated_bytes, most);

@@ -13,10 +13,11 @@ namespace {
 
 constexpr int poison_byte = 0xff;
 
-std::int64_t moved_bytes(const tune::Case& operands, const Topology& topology) {
-  std::int64_t bytes = topology ? topology.state()->device_bytes() : 0;
+/// What a call moves at least: formats differ in how they hold the structure.
+std::int64_t least_moved_bytes(const tune::Case& operands) {
+  std::int64_t bytes = 0;
   for (const tune::CaseOperand& operand : operands.operands()) bytes += operand.bytes;
-  return std::max<std::int64_t>(bytes, 1);
+  return bytes;
 }
 
 }  // namespace
@@ -25,28 +26,29 @@ RaceSubject::RaceSubject(Session& session, const Task& task, std::int64_t worksp
     : session_(session), task_(task), case_(task.make_case()), workspace_(session.device(), workspace_bytes) {
   case_->set_workspace(workspace_.data());
   lanes_.push_back({.topology = task.topology});
-  if (task.query->policy != Policy::cold) return;
-  flush_ = tune::record_flush(session.device());
-  add_lanes();
+  if (task.query->policy == Policy::cold) add_lanes();
 }
 
 void RaceSubject::add_lanes() {
   constexpr std::int64_t most = 50;  // launches of one timed sequence
   constexpr std::int64_t on_the_emulator = 2;
   const DeviceInfo& device = session_.device().info();
-  const std::int64_t affordable = device.gpu ? tune::cold_bytes(device) / moved_bytes(*case_, task_.topology) : on_the_emulator;
-  const std::int64_t count = std::clamp<std::int64_t>(affordable, 1, most);
+  const std::int64_t enough = device.gpu ? tune::copies_past(tune::cold_bytes(device), least_moved_bytes(*case_)) : on_the_emulator;
   const sparse::Csr csr = task_.topology ? task_.topology.state()->host_copy() : sparse::Csr{};
   try {
-    while (std::ssize(lanes_) < count) {
-      Lane lane;
-      if (task_.topology) lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr.view(), nullptr));
-      lane.operands.emplace(session_.device(), *case_);
-      lanes_.push_back(std::move(lane));
-    }
+    while (std::ssize(lanes_) < std::min(enough, most)) add_lane(csr.view());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
+    lanes_.erase(lanes_.begin() + 1, lanes_.end());
   }
+  if (std::ssize(lanes_) < enough) flush_ = tune::record_flush(session_.device());
+}
+
+void RaceSubject::add_lane(const CsrView& csr) {
+  Lane lane;
+  if (task_.topology) lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr, nullptr));
+  lane.operands.emplace(session_.device(), *case_);
+  lanes_.push_back(std::move(lane));
 }
 
 std::function<void(Stream)> RaceSubject::enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
@@ -83,7 +85,7 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   calls.reserve(lanes_.size());
   for (Lane& lane : lanes_) calls.push_back(enqueue_on(lane, family, candidate.config, kernels));
   compiled.enqueue = calls.front();
-  if (flush_) compiled.timed = tune::in_turn(std::move(calls));
+  if (flush_ || lanes_.size() > 1) compiled.timed = tune::in_turn(std::move(calls));
   return compiled;
 }
 

@@ -17,8 +17,9 @@ namespace vostok::plan {
 
 class RaceSubject : public tune::Subject {
  public:
-  /// Makes the operands, and a workspace that every candidate shares. Where the query's policy is cold: as many copies of the operands as are
-  /// taken in turn, or as many as there is memory for. Errors: out_of_memory.
+  /// Makes the operands, and a workspace that every candidate shares. Where the query's policy is cold: so many copies of the operands, taken in
+  /// turn, that the cache cannot hold them, and calls follow one another as a model's layers do. Where those would be too many, or there is no
+  /// memory for them, the cache is flushed. Errors: out_of_memory.
   RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
@@ -33,6 +34,7 @@ class RaceSubject : public tune::Subject {
   };
 
   void add_lanes();
+  void add_lane(const CsrView& csr);
   PackedValues packed_values(const TaskPacking& packing, Lane& lane, const std::string& format);
   std::function<void(Stream)> enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
                                          const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
@@ -44,7 +46,7 @@ class RaceSubject : public tune::Subject {
   device::Buffer workspace_;
   std::mutex mutex_;  ///< guards what is packed: candidates are compiled ahead on several threads
   std::vector<Lane> lanes_;
-  std::shared_ptr<device::TimedSequence> flush_;  ///< absent where the policy is warm
+  std::shared_ptr<device::TimedSequence> flush_;  ///< absent where the policy is warm, or the lanes are enough
 };
 
 }  // namespace vostok::plan

@@ -10,6 +10,10 @@ namespace vostok::tune {
 
 std::int64_t cold_bytes(const DeviceInfo& device) { return std::max<std::int64_t>(220'000'000, 3 * device.l2_bytes); }
 
+std::int64_t copies_past(std::int64_t cold_bytes, std::int64_t bytes) {
+  return std::max<std::int64_t>(2, cold_bytes / std::max<std::int64_t>(bytes, 1) + 1);
+}
+
 std::function<void(Stream)> in_turn(std::vector<std::function<void(Stream)>> calls) {
   if (calls.size() == 1) return std::move(calls.front());
   struct State {

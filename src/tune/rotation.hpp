@@ -1,4 +1,4 @@
-// Operands that are not in the cache: copies of them taken in turn, and what pushes everything out of it.
+// Operands that are not in the cache: so many copies of them, taken in turn, that it cannot hold them, or what pushes everything out of it.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,9 @@ namespace vostok::tune {
 
 /// Whoever touches this much leaves nothing else in the last-level cache: over 220 MB, and over three times that cache.
 std::int64_t cold_bytes(const DeviceInfo& device);
+
+/// Copies of `bytes` that take more than `cold_bytes` together, two at least: taken in turn, each is gone when its turn comes again.
+std::int64_t copies_past(std::int64_t cold_bytes, std::int64_t bytes);
 
 /// Each call makes the next of `calls`, and the first after the last. There must be one.
 std::function<void(Stream)> in_turn(std::vector<std::function<void(Stream)>> calls);

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/checked.hpp"
+
 namespace vostok::tune {
 
 namespace {
@@ -31,7 +33,9 @@ bool clocks_moved(const std::optional<device::Clocks>& before, const std::option
 }
 
 TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue, const Rotation& rotation) {
-  const auto at_most = [&](int launches) { return rotation.flush ? std::min(launches, rotation.copies) : launches; };
+  const auto turns = [&](int launches) {
+    return rotation.flush ? std::min(launches, rotation.copies) : static_cast<int>(round_up(launches, rotation.copies));
+  };
   const auto record = [&](int launches) {
     auto sequence = device.record([&enqueue, launches](Stream stream) {
       for (int i = 0; i < launches; ++i) enqueue(stream);
@@ -39,7 +43,7 @@ TimedLaunches record_timed(device::Device& device, const std::function<void(Stre
     sequence->replay_us();
     return TimedLaunches{.sequence = std::move(sequence), .launches = launches, .flush = rotation.flush};
   };
-  return record(at_most(launches_for(record(at_most(2)).sample_us())));
+  return record(turns(launches_for(record(turns(2)).sample_us())));
 }
 
 }  // namespace vostok::tune

@@ -26,8 +26,10 @@ bool clocks_moved(const std::optional<device::Clocks>& before, const std::option
 
 /// How launches find the cache. By default warm: as the launch before left it.
 struct Rotation {
-  int copies = 1;                                     ///< of the operands, taken in turn: a replay takes none twice
-  std::shared_ptr<device::TimedSequence> flush = {};  ///< replayed, untimed, before each replay; absent: warm
+  /// Of the operands, taken in turn. Without a flush each is taken as often as the others, so that none follows itself where a replay ends and the
+  /// next begins; with one, a replay takes none twice.
+  int copies = 1;
+  std::shared_ptr<device::TimedSequence> flush = {};  ///< replayed, untimed, before each replay; absent: nothing is
 };
 
 /// Launches of one kernel, recorded so that a replay lasts about a millisecond.

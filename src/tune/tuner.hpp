@@ -42,7 +42,7 @@ class Subject {
   virtual Compiled compile(const Candidate& candidate) = 0;
   /// Runs once on poisoned output with guard bands; why the result is wrong, or nothing.
   virtual std::optional<std::string> verify(const Compiled& compiled) = 0;
-  /// How launches are timed: on warm operands, or on copies of them behind a flush of the cache.
+  /// How launches are timed: on warm operands, on more copies of them than the cache holds, or behind a flush of it.
   virtual Rotation rotation() { return {}; }
 };
 

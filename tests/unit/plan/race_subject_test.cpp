@@ -4,7 +4,9 @@
 #include <abi/bias_activation.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "ops/conv/problem.hpp"
@@ -34,10 +36,12 @@ class SeeingDevice : public test::FakeDevice {
 };
 
 struct Racing {
-  explicit Racing(Policy policy) {
+  explicit Racing(Policy policy, std::int64_t rows = 8, std::int64_t columns = 12,
+                  std::shared_ptr<SeeingDevice> on = std::make_shared<SeeingDevice>())
+      : device(std::move(on)) {
     fixture.device = device;
     session = fixture.session();
-    const auto query = ops::make_query(BiasActivation{.rows = 8, .columns = 12, .bias = Bias::per_row}, {}, {0, 0}, device.get());
+    const auto query = ops::make_query(BiasActivation{.rows = rows, .columns = columns, .bias = Bias::per_row}, {}, {0, 0}, device.get());
     query->policy = policy;
     task.query = query;
     task.make_case = [this, query] { return std::make_unique<tune::BiasActivationCase>(*device, query->problem, 1); };
@@ -46,7 +50,14 @@ struct Racing {
     compiled = subject->compile({.family = "bias_activation", .config = family.default_config(*query)});
   }
 
-  std::shared_ptr<SeeingDevice> device = std::make_shared<SeeingDevice>();
+  /// A GPU with a small cache: what passes it takes 220 MB.
+  static std::shared_ptr<SeeingDevice> gpu() {
+    auto gpu = std::make_shared<SeeingDevice>();
+    gpu->be_a_gpu();
+    return gpu;
+  }
+
+  std::shared_ptr<SeeingDevice> device;
   Fixture fixture;
   std::shared_ptr<plan::Session> session;
   plan::Task task;
@@ -59,6 +70,7 @@ struct Racing {
 TEST_CASE("warm launches read the case's operands again and again, and nothing is flushed") {
   Racing racing(Policy::warm);
   CHECK_FALSE(racing.subject->rotation().flush);
+  CHECK(racing.subject->rotation().copies == 1);
   CHECK_FALSE(racing.compiled.timed);
   for (int i = 0; i < 2; ++i) racing.compiled.enqueue(nullptr);
   REQUIRE(racing.device->seen.size() == 2);
@@ -67,9 +79,8 @@ TEST_CASE("warm launches read the case's operands again and again, and nothing i
 
 TEST_CASE("cold launches take copies of the operands in turn, with the same values and the outputs apart") {
   Racing racing(Policy::cold);
-  const int copies = racing.subject->rotation().copies;
-  REQUIRE(copies == 2);
-  REQUIRE(racing.subject->rotation().flush);
+  REQUIRE(racing.subject->rotation().copies == 2);
+  CHECK_FALSE(racing.subject->rotation().flush);
   for (int i = 0; i < 3; ++i) racing.compiled.timed(nullptr);
   racing.compiled.enqueue(nullptr);  // what is verified is the case's own output
   const auto& seen = racing.device->seen;
@@ -81,6 +92,42 @@ TEST_CASE("cold launches take copies of the operands in turn, with the same valu
   CHECK(std::equal(seen[0].bias, seen[0].bias + 8, seen[1].bias));
   CHECK(seen[2].input == seen[0].input);
   CHECK(seen[3].output == seen[0].output);
+}
+
+TEST_CASE("so many copies are taken in turn that the cache cannot hold them, and then nothing is flushed") {
+  // Input and output of 4 MB each, and a little bias: 27 of them pass 220 MB.
+  const Racing racing(Policy::cold, 1024, 1024, Racing::gpu());
+  CHECK(racing.subject->rotation().copies == 27);
+  CHECK_FALSE(racing.subject->rotation().flush);
+  for (int i = 0; i < 28; ++i) racing.compiled.timed(nullptr);
+  std::set<const void*> inputs;
+  for (const auto& call : racing.device->seen) inputs.insert(call.input);
+  CHECK(inputs.size() == 27);
+}
+
+TEST_CASE("small operands, of which the cache holds as many copies as a replay takes, are timed behind a flush") {
+  const Racing racing(Policy::cold, 8, 12, Racing::gpu());
+  CHECK(racing.subject->rotation().copies == 50);
+  CHECK(racing.subject->rotation().flush);
+}
+
+TEST_CASE("where there is no memory for the copies the case's own operands are timed behind a flush") {
+  const std::shared_ptr<SeeingDevice> device = Racing::gpu();
+  int allocations = 0;
+  device->on_allocate = [&](std::int64_t) { ++allocations; };
+  {
+    const Racing warm(Policy::warm, 1024, 1024, device);
+  }
+  device->on_allocate = [&](std::int64_t) {
+    if (--allocations == -1) fail(ErrorCode::out_of_memory, "no memory is left for a copy");
+  };
+  const Racing racing(Policy::cold, 1024, 1024, device);
+  REQUIRE(allocations < -1);
+  CHECK(racing.subject->rotation().copies == 1);
+  CHECK(racing.subject->rotation().flush);
+  REQUIRE(racing.compiled.timed);
+  for (int i = 0; i < 2; ++i) racing.compiled.timed(nullptr);
+  CHECK(racing.device->seen[0].input == racing.device->seen[1].input);
 }
 
 TEST_CASE("a workspace is poisoned before an output is looked at, and an output that nobody wrote is wrong") {

@@ -145,3 +145,17 @@ TEST_CASE("a sequence lasts about a millisecond within 2 to 50 launches") {
   CHECK(tune::launches_for(100) == 10);
   CHECK(tune::launches_for(1e6) == 2);
 }
+
+TEST_CASE("copies are taken equally often in a sequence, or none twice behind a flush") {
+  test::FakeDevice device;
+  device.cost_us = [](int) { return 30.0; };
+  const auto launches = [&](const tune::Rotation& rotation) {
+    return tune::record_timed(device, [&](Stream) { device.note(0); }, rotation).launches;
+  };
+  CHECK(launches({}) == 33);
+  CHECK(launches({.copies = 4}) == 36);
+  CHECK(launches({.copies = 40}) == 40);
+  const std::shared_ptr<device::TimedSequence> flush = device.record([](Stream) {});
+  CHECK(launches({.copies = 4, .flush = flush}) == 4);
+  CHECK(launches({.copies = 40, .flush = flush}) == 33);
+}
