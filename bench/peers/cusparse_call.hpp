@@ -11,6 +11,10 @@ namespace vostok::bench::cusparse {
 /// Errors: device_failure naming the function, unless `status` is success.
 void check(const Api& api, const char* function, Status status);
 
+// What products are scaled by, and what becomes of the output that was there: passed by address.
+inline constexpr float one = 1.0F;
+inline constexpr float zero = 0.0F;
+
 /// Calls a function and throws unless it succeeds.
 template <class... Parameters, class... Arguments>
 void require(const Api& api, const PeerFunction<Status, Parameters...>& function, Arguments... arguments) {

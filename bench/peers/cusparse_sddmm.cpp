@@ -4,13 +4,10 @@ namespace vostok::bench::cusparse {
 
 namespace {
 
-constexpr float one = 1.0F;
-constexpr float zero = 0.0F;
-
 /// The descriptors and the scratch memory of one sampled product.
-class Product {
+class SampledProduct {
  public:
-  Product(device::Device& device, const Api& api, Handle handle, const SddmmOperands& operands)
+  SampledProduct(device::Device& device, const Api& api, Handle handle, const SddmmOperands& operands)
       : api_(api),
         handle_(handle),
         lhs_(describe_dense(api, operands.mask.host->rows, operands.n, operands.lhs, operands.element)),
@@ -49,7 +46,7 @@ class Product {
 std::vector<PeerRun> prepare_sddmm(device::Device& device, const Api& api, Handle handle, const SddmmOperands& operands) {
   PeerRun run = prepare_run("cusparse", "preprocessed", [&] {
     if (operands.element == Dtype::bf16) fail(ErrorCode::unsupported, "cannot run cuSPARSE: its SDDMM has no bf16");
-    auto product = std::make_shared<const Product>(device, api, handle, operands);
+    auto product = std::make_shared<const SampledProduct>(device, api, handle, operands);
     return [product](Stream stream) { product->enqueue(stream); };
   });
   // Whether an output that is scaled by zero is read is not documented: poison is cleared before the output is verified.

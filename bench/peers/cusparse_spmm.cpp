@@ -8,9 +8,6 @@ namespace vostok::bench::cusparse {
 
 namespace {
 
-constexpr float one = 1.0F;
-constexpr float zero = 0.0F;
-
 /// The operands with a sparse matrix of their own, or with the given one.
 struct Copy {
   SpmmOperands operands;
@@ -44,9 +41,9 @@ std::vector<std::shared_ptr<const Copy>> copies_of_matrix(device::Device& device
 }
 
 /// The descriptors and the scratch memory of one algorithm. An algorithm's preprocessing belongs to its own descriptor.
-class Product {
+class SparseProduct {
  public:
-  Product(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands, SpmmAlgorithm algorithm)
+  SparseProduct(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands, SpmmAlgorithm algorithm)
       : api_(api),
         handle_(handle),
         algorithm_(algorithm),
@@ -101,7 +98,7 @@ std::vector<PeerRun> prepare_spmm(device::Device& device, const Api& api, Handle
       if (copies.empty()) copies = copies_of_matrix(device, operands);
       std::vector<std::function<void(Stream)>> turns;
       for (const auto& copy : copies) {
-        auto product = std::make_shared<const Product>(device, api, handle, copy->operands, chosen);
+        auto product = std::make_shared<const SparseProduct>(device, api, handle, copy->operands, chosen);
         turns.emplace_back([product, copy](Stream stream) { product->enqueue(stream); });
       }
       return turns;

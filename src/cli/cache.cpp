@@ -13,7 +13,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* cache_examples =
     "FILE is a tuning.db (what was measured and chosen) or a code.db (compiled kernels). Without FILE, a command works on the user's own:\n"
     "VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok or HOME/.cache/vostok.\n"
     "\n"
@@ -65,7 +65,7 @@ std::string kibibytes(std::int64_t bytes) { return fmt::format("{:.1f} KiB", sta
 void add_cache(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("cache", "List, move, merge, check and sign what was tuned and compiled");
   app.require_subcommand(1);
-  app.footer(examples);
+  app.footer(cache_examples);
   add_cache_ls(app, status);
   add_cache_show(app, status);
   add_cache_dump(app, status);

@@ -20,7 +20,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* cache_regret_examples =
     "Examples:\n"
     "  vostok cache regret tuning.db                  the table of every operation\n"
     "  vostok cache regret tuning.db --policy cold --json\n"
@@ -125,7 +125,7 @@ int run_regret(const RegretOptions& options) {
 void add_cache_regret(CLI::App& parent, int& status) {
   auto options = std::make_shared<RegretOptions>();
   CLI::App& app = *parent.add_subcommand("regret", "What choices cost that are made without measuring: each tuned problem left out in turn");
-  app.footer(examples);
+  app.footer(cache_regret_examples);
   app.add_option("file", options->file, "A tuning.db, or its dump")->type_name("FILE")->required();
   app.add_option("--policy", options->policy, "Only what was tuned so: warm or cold")->type_name("NAME")->check(CLI::IsMember({"warm", "cold"}));
   app.add_flag("--json", options->json, "Print one JSON object instead of the table");

@@ -15,7 +15,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* capture_examples =
     "Runs a program with VOSTOK_CAPTURE set: every problem that it plans is appended to the file, once, and each mask's structure is saved in\n"
     "FILE.matrices beside it. The exit status is the program's.\n"
     "\n"
@@ -45,7 +45,7 @@ struct CaptureOptions {
 void add_capture(CLI::App& parent) {
   auto options = std::make_shared<CaptureOptions>();
   CLI::App& app = *parent.add_subcommand("capture", "Run a program and write the problems that it plans to a problem file");
-  app.footer(examples);
+  app.footer(capture_examples);
   app.add_option("--out", options->out, "Problem file that is appended to")->type_name("FILE")->capture_default_str();
   app.add_option("command", options->command, "The program and its arguments, after --")->type_name("COMMAND")->required();
   app.callback([options] { run_command(*options); });

@@ -11,7 +11,7 @@
 namespace vostok::cli {
 
 namespace {
-constexpr const char* examples =
+constexpr const char* doctor_examples =
     "A * marks what is used. Exit status: 0 if something can run here, 3 if nothing can; with --problems, 0 if every problem of the file can be\n"
     "planned, and new values packed, without a compiler, 3 if not.\n"
     "\n"
@@ -46,7 +46,7 @@ int look_at_problems(const DoctorOptions& options) {
 void add_doctor(CLI::App& parent, int& status) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App& app = *parent.add_subcommand("doctor", "What was found on this machine, and what can run");
-  app.footer(examples);
+  app.footer(doctor_examples);
   app.add_flag("--json", options->json, "Print one JSON object");
   CLI::Option* problems = app.add_option("--problems", options->problems,
                                          "Instead: where the choice and the kernels of each problem of a file come from, and what is missing")

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* examples =
+constexpr const char* pack_examples =
     "Only NVRTC is needed here. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
     "(CompilePolicy::never). Where no choice is stored, kernels are those of the heuristic's choice, which depends on the GPU: name it.\n"
     "In the file too are the kernels that take a topology from arrays in device memory, derive its forms and pack its values, and those of\n"
@@ -238,7 +238,7 @@ void add_pack(CLI::App& parent, int& status) {
   auto options = std::make_shared<PackOptions>();
   auto json = std::make_shared<bool>(false);
   CLI::App& app = *parent.add_subcommand("pack", "Compile the kernels of problems for GPUs that need not be here, into one file to ship");
-  app.footer(examples);
+  app.footer(pack_examples);
   app.add_option("--arch", options->architectures, "Architectures, e.g. sm_80,sm_90: the usual GPU of each; with --like, only its GPUs of these")
       ->type_name("NAMES")
       ->delimiter(',');

@@ -7,7 +7,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_examples =
     "Examples:\n"
     "  vostok run spmm --random 2048x512x0.9 --n 256            sparse times dense\n"
     "  vostok run sddmm --random 2048x512x0.9 --n 256           a product of dense matrices, where the mask is\n"
@@ -21,7 +21,7 @@ constexpr const char* examples =
 void add_run(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("run", "Run one operation, verify it against float64, and report");
   app.require_subcommand(1);
-  app.footer(examples);
+  app.footer(run_examples);
   add_operations(app, [&status](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job); });
 }
 

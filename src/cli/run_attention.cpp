@@ -15,7 +15,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_attention_examples =
     "Examples:\n"
     "  vostok run attention --random 1024x1024x0.95 --n 64           one head: each query attends to 5 % of the keys\n"
     "  vostok run attention --matrix mask.mtx --n 64 --batch 8       eight heads that share a mask\n"
@@ -118,7 +118,7 @@ void add_attention(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<AttentionOptions>();
   SparseAttention& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("attention", "Attention at a sparse mask: softmax(Q K^T / sqrt(n)) V, and its gradients");
-  app.footer(examples);
+  app.footer(run_attention_examples);
   add_matrix_options(app, options->run, "The mask, [queries, keys]");
   add_band_option(app, options->run);
   add_required_size_option(app, "--n", problem.n, "Size of a query and of a key in one head");

@@ -13,7 +13,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_bias_examples =
     "Examples:\n"
     "  vostok run bias --rows 512 --columns 3136                     a bias for each row, and ReLU\n"
     "  vostok run bias --rows 128 --columns 1000 --set bias=per_column --set activation=gelu --dtype f16";
@@ -49,7 +49,7 @@ void add_bias(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<BiasOptions>();
   BiasActivation& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("bias", "Bias and activation of a dense matrix: y = activation(x + bias)");
-  app.footer(examples);
+  app.footer(run_bias_examples);
   add_required_size_option(app, "--rows", problem.rows, "Of the matrix");
   add_required_size_option(app, "--columns", problem.columns, "Of the matrix");
   add_problem_options(app, problem);

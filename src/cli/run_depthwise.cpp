@@ -16,7 +16,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_depthwise_examples =
     "Examples:\n"
     "  vostok run depthwise --channels 128 --height 56               a 3x3 filter for each channel of a 56x56 image\n"
     "  vostok run depthwise --channels 64 --height 112 --stride 2 --padding 0,1,0,1 --epilogue bias,relu\n"
@@ -78,7 +78,7 @@ void add_depthwise(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<DepthwiseOptions>();
   DepthwiseConvolution& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
-  app.footer(examples);
+  app.footer(run_depthwise_examples);
   add_required_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own");
   add_required_size_option(app, "--height", problem.height, "Of an image");
   CLI::Option* width = app.add_option("--width", problem.width, "Of an image; the height where it is not given")->type_name("N");

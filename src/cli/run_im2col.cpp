@@ -13,7 +13,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_im2col_examples =
     "Examples:\n"
     "  vostok run im2col --channels 64 --height 56 --width 56        patches of 3x3 as the columns of a matrix\n"
     "  vostok run im2col --channels 3 --height 224 --width 224 --set kernel_height=7 --set kernel_width=7 --set stride=2";
@@ -55,7 +55,7 @@ void add_im2col(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<Im2colOptions>();
   Im2col& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("im2col", "Patches of NCHW images as the columns of a matrix, so that a convolution is a product");
-  app.footer(examples);
+  app.footer(run_im2col_examples);
   add_required_size_option(app, "--channels", problem.channels, "Of an image");
   add_required_size_option(app, "--height", problem.height, "Of an image");
   add_required_size_option(app, "--width", problem.width, "Of an image");

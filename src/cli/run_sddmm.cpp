@@ -15,7 +15,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_sddmm_examples =
     "Examples:\n"
     "  vostok run sddmm --matrix layer.smtx --n 256                  the gradient by a layer's weights, where they are not zero\n"
     "  vostok run sddmm --random 2048x2048x0.95 --n 64 --batch 8     scores of eight attention heads that share a mask\n"
@@ -84,7 +84,7 @@ void add_sddmm(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SddmmOptions>();
   Sddmm& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("sddmm", "Dense times dense, where a mask is: D[m,k] = (A[m,n] B[k,n]^T) o mask");
-  app.footer(examples);
+  app.footer(run_sddmm_examples);
   add_matrix_options(app, options->run, "The mask");
   add_required_size_option(app, "--n", problem.n, "The inner size: columns of A and of B");
   add_problem_options(app, problem);

@@ -15,7 +15,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_softmax_examples =
     "Examples:\n"
     "  vostok run softmax --random 2048x2048x0.9                     over the rows of a sparse matrix\n"
     "  vostok run softmax --matrix scores.mtx --scale 0.125          of the matrix's own values, scaled\n"
@@ -102,7 +102,7 @@ void add_softmax(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SoftmaxOptions>();
   Softmax& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("softmax", "Softmax over the rows of a sparse matrix, and its gradient");
-  app.footer(examples);
+  app.footer(run_softmax_examples);
   add_matrix_options(app, options->run, "X");
   add_problem_options(app, problem);
   add_factor_options(app, options->factor, "X");

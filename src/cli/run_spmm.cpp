@@ -16,7 +16,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* run_spmm_examples =
     "Examples:\n"
     "  vostok run spmm --matrix layer.smtx --n 256                   plan with what the caches know, verify, measure\n"
     "  vostok run spmm --matrix cora.mtx --n 128 --effort full       tune first; the choice is kept for later plans\n"
@@ -117,7 +117,7 @@ void add_spmm(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SpmmOptions>();
   Spmm& problem = options->problem;
   CLI::App& app = *parent.add_subcommand("spmm", "Sparse times dense: C[m,n] = A[m,k] B[k,n]");
-  app.footer(examples);
+  app.footer(run_spmm_examples);
   add_matrix_options(app, options->run, "A");
   add_required_size_option(app, "--n", problem.n, "Columns of B and C");
   add_problem_options(app, problem);

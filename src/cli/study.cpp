@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* examples =
+constexpr const char* study_examples =
     "Folders are searched, with their subfolders, for .smtx, .mtx and .npy files. A file that cannot be read is reported at\n"
     "the end and makes the exit status 2; the others count all the same.\n"
     "\n"
@@ -112,7 +112,7 @@ int run_study(const StudyOptions& options) {
 void add_study(CLI::App& parent, int& status) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *parent.add_subcommand("study", "Sparsity, mean row length and row CoV of matrices (section II of the SC20 paper)");
-  app.footer(examples);
+  app.footer(study_examples);
   app.add_option("files", options->paths, "Matrices, or folders of them")->type_name("FILES")->required();
   app.add_option("--out", options->out, "Folder that study.csv and study.svg are written to")->type_name("FOLDER")->capture_default_str();
   app.callback([options, &status] { status = run_study(*options); });

@@ -15,7 +15,7 @@ namespace vostok::cli {
 namespace {
 
 constexpr const char* description = "Plans, generates, tunes and runs sparse kernels for deep learning.";
-constexpr const char* footer =
+constexpr const char* tool_footer =
     "Examples:\n"
     "  vostok run spmm --random 2048x512x0.9 --n 256   multiply a random matrix and check the result\n"
     "  vostok run --help                               the other operations: sddmm, softmax, attention, depthwise, ...\n"
@@ -43,7 +43,7 @@ std::string command_line_of(const CLI::App& app) {
 
 int parse_and_run(int argc, const char* const* argv) {
   CLI::App app(description, "vostok");
-  app.footer(footer);
+  app.footer(tool_footer);
   app.set_version_flag("--version", fmt::format("vostok {}", library_version), "Print the version and exit");
   app.require_subcommand(1);
   int status = exit_success;

@@ -11,7 +11,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* examples =
+constexpr const char* tune_examples =
     "A problem file has a line for each problem: what follows `vostok run`, e.g. `spmm --matrix layer.smtx --n 256 --dtype f16`; a path is\n"
     "relative to the file, and lines that begin with # are skipped. What is measured is kept at once: Ctrl-C loses nothing, and the same command\n"
     "goes on where it ended, measuring only what is new. Exit status: 0 every problem is tuned, now or before; 2 bad usage or input;\n"
@@ -39,7 +39,7 @@ int run_tune(const TuneOptions& options) {
 void add_tune(CLI::App& parent, int& status) {
   auto options = std::make_shared<TuneOptions>();
   CLI::App& app = *parent.add_subcommand("tune", "Measure candidates for every problem of a file, and keep the choices for later plans");
-  app.footer(examples);
+  app.footer(tune_examples);
   app.add_option("--problems", options->problems, "File with a problem on each line")->type_name("FILE")->required();
   add_enum_option(app, "--effort", options->effort, "full: everything that the rules admit; quick: a short list");
   app.add_option("--time-limit", options->time_limit_seconds, "For all problems together; without it each is tuned to the end")->type_name("SECONDS");

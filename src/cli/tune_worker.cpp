@@ -20,7 +20,7 @@ namespace vostok::cli {
 
 namespace {
 
-constexpr const char* footer =
+constexpr const char* tune_worker_footer =
     "The tuner starts this for itself: programs that plan with effort quick or full find the tool by Options::worker.tool, VOSTOK_TOOL or PATH.\n"
     "It speaks frames over its standard input and output, and ends when its input does.\n"
     "\n"
@@ -91,7 +91,7 @@ int run_worker() {
 
 void add_tune_worker(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("tune-worker", "Where the tuner runs code that was never verified (it starts this for itself)");
-  app.footer(footer);
+  app.footer(tune_worker_footer);
   app.callback([&status] { status = run_worker(); });
 }
 

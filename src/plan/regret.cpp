@@ -31,7 +31,7 @@ std::vector<StoredWinner> other_winners(std::span<const TunedProblem> tuned, con
   return rows;
 }
 
-LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, double best_us, const Predicted& predicted) {
+LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, double best_us, const Predictor& predicted) {
   LeftOut left_out{.problem = problem.problem,
                    .device = problem.device,
                    .best_us = best_us,
@@ -75,7 +75,7 @@ Regret regret_of(const char* way, std::span<const LeftOut> all, std::optional<do
 
 }  // namespace
 
-std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predicted& predicted) {
+std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predictor& predicted) {
   std::vector<LeftOut> all;
   for (const TunedProblem& problem : tuned)
     if (problem.winner && problem.winner->median_us > 0) all.push_back(leave_out(tuned, problem, problem.winner->median_us, predicted));

@@ -33,12 +33,12 @@ struct LeftOut {
 };
 
 /// Family and config that the cost model would take; nothing where that is not known.
-using Predicted = std::function<std::optional<std::pair<std::string, FieldMap>>(const ProblemKey& problem, const DeviceKey& device)>;
+using Predictor = std::function<std::optional<std::pair<std::string, FieldMap>>(const ProblemKey& problem, const DeviceKey& device)>;
 
 /// One entry for each tuned problem with a winner. For each, its rows on every device of its model are hidden, and the planner's order of
 /// neighbours (plan/nearest.hpp) is followed to the first choice that was measured on the problem: the others stand for choices that the rules
 /// would forbid there.
-std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predicted& predicted);
+std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predictor& predicted);
 
 /// Times over the best, in all.
 struct Regret {

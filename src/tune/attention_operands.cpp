@@ -15,9 +15,6 @@ namespace vostok::tune {
 
 namespace {
 
-/// Multiply-adds that a reference may cost; beyond, fewer heads are compared.
-constexpr std::int64_t most_reference_work = 4'000'000'000;
-
 /// Random values of every head, and NaN in the gaps.
 std::vector<float> random_heads(Dtype type, const ops::StoredMatrix& shape, std::int64_t heads, std::uint64_t seed) {
   const std::int64_t count = shape.extent() == 0 ? 0 : (heads - 1) * shape.stride + shape.extent();

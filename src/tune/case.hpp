@@ -27,6 +27,9 @@ struct CaseOperand {
   std::int64_t bytes = 0;
 };
 
+/// Multiply-adds that a reference may cost; beyond, a sample is compared.
+inline constexpr std::int64_t most_reference_work = 4'000'000'000;
+
 class Case {
  public:
   virtual ~Case() = default;

@@ -16,9 +16,6 @@ namespace vostok::tune {
 
 namespace {
 
-/// Multiply-adds that a reference may cost; beyond, a sample of entries is compared.
-constexpr std::int64_t most_reference_work = 4'000'000'000;
-
 /// Every entry, or a seeded sample that holds the first and the last.
 std::vector<std::int64_t> entries_to_compare(std::int64_t nonzeros, std::int64_t work_per_entry, std::uint64_t seed) {
   const std::int64_t affordable = std::max<std::int64_t>(most_reference_work / std::max<std::int64_t>(work_per_entry, 1), 64);

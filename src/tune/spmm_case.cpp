@@ -15,9 +15,6 @@ namespace vostok::tune {
 
 namespace {
 
-/// Multiply-adds that a reference may cost; beyond, a sample is compared.
-constexpr std::int64_t most_reference_work = 4'000'000'000;
-
 device::Buffer upload(device::Device& device, Dtype type, std::span<const float> values) {
   const std::vector<std::byte> bytes = sparse::to_storage(type, values);
   device::Buffer buffer(device, static_cast<std::int64_t>(bytes.size()));

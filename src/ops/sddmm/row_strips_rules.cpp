@@ -6,6 +6,7 @@
 #include "ops/grid.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/sum_parts.hpp"
+#include "ops/shared_memory.hpp"
 
 namespace vostok::ops::row_strips {
 
@@ -24,8 +25,6 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, std::int64_t most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Limits of every GPU since sm_75 stand in where a query names no device.
-int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 48 * 1024; }
 int threads_per_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1024; }
 
 /// Registers that min_blocks leaves a thread.
@@ -61,7 +60,7 @@ constexpr std::array rules = {
     Rule{"loads_in_flight is a power of two that divides strip_entries",
          [](const Case& c) { return !is_power_of_two(c.config.loads_in_flight, 1, c.config.strip_entries); }},
     Rule{"the staged offsets do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
     Rule{"min_blocks is at least 1, and that many blocks have more threads than a multiprocessor runs",
          [](const Case& c) {
            return c.config.min_blocks < 1 || c.config.min_blocks > 32 || threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c);

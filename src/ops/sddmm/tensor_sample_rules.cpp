@@ -8,6 +8,7 @@
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/topology/tile_lists.hpp"
 
 namespace vostok::ops::tensor_sample {
@@ -29,8 +30,6 @@ constexpr int most_split = 1024;
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Limits of every GPU since sm_80 stand in where a query names no device.
-int most_shared_bytes(const Case& c) { return c.query.device != nullptr ? c.query.device->max_shared_bytes() : 99 * 1024; }
 int shared_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1536; }
 
@@ -112,7 +111,7 @@ constexpr std::array rules = {
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c) ||
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80) ||
                   std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + 1024) > shared_of_multiprocessor(c);
          }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",

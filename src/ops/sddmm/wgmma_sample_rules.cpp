@@ -7,6 +7,7 @@
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/topology/tile_lists.hpp"
 
 namespace vostok::ops::wgmma_sample {
@@ -24,14 +25,7 @@ struct Rule {
   bool (*breaks)(const Case&);
 };
 
-constexpr int shared_bytes_of_sm_90 = 228 * 1024;
-constexpr int reserved_shared_bytes = 1024;  ///< of each block, for the system
-
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
-
-int most_shared_bytes(const Case& c) {
-  return c.query.device != nullptr ? c.query.device->max_shared_bytes() : shared_bytes_of_sm_90 - reserved_shared_bytes;
-}
 
 /// Registers that sums, an A that stays, addresses and a batch of what is gathered take, as NVRTC 13.0 hands them out.
 int registers_needed(const Case& c) {
@@ -76,8 +70,8 @@ constexpr std::array rules = {
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
            const int bytes = shared_bytes(c.traits, c.config);
-           const int all = c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : shared_bytes_of_sm_90;
-           return bytes > most_shared_bytes(c) || c.config.min_blocks * (bytes + reserved_shared_bytes) > all;
+           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
          }},
     Rule{"half of the tile's rows or more would lie past the last one",
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},

@@ -13,7 +13,7 @@ namespace vostok::ops {
 
 namespace {
 
-struct Rule {
+struct RowRule {
   const char* reason;
   bool (*breaks)(const SoftmaxSubject&, const RowSoftmaxConfig&);
 };
@@ -22,17 +22,17 @@ struct Rule {
 std::int64_t held_entries(const RowSoftmaxConfig& c) { return std::int64_t{c.threads_per_row} * c.vector * c.held_vectors; }
 
 /// Beside those that both families have: what the grid holds, and what cannot be fast.
-constexpr std::array rules = {
-    Rule{"the grid's x holds fewer blocks than there are",
-         [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return ceil_div(s.rows(), c.rows_per_block) > 0x7fffffff; }},
-    Rule{"three quarters of a team or more would find nothing in the longest row",
-         [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
-           return c.threads_per_row > 4 && c.threads_per_row >= 4 * ceil_div(std::max<std::int64_t>(s.statistics().longest_row, 1), c.vector) + 4;
-         }},
-    Rule{"three quarters of the registers held or more would be empty in the longest row",
-         [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
-           return c.held_vectors > 1 && held_entries(c) >= 4 * (s.statistics().longest_row + c.vector);
-         }},
+constexpr std::array row_rules = {
+    RowRule{"the grid's x holds fewer blocks than there are",
+            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return ceil_div(s.rows(), c.rows_per_block) > 0x7fffffff; }},
+    RowRule{"three quarters of a team or more would find nothing in the longest row",
+            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
+              return c.threads_per_row > 4 && c.threads_per_row >= 4 * ceil_div(std::max<std::int64_t>(s.statistics().longest_row, 1), c.vector) + 4;
+            }},
+    RowRule{"three quarters of the registers held or more would be empty in the longest row",
+            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
+              return c.held_vectors > 1 && held_entries(c) >= 4 * (s.statistics().longest_row + c.vector);
+            }},
 };
 
 RowSoftmaxConfig with_team(RowSoftmaxConfig config, int threads_per_row, int block_threads) {
@@ -45,7 +45,7 @@ RowSoftmaxConfig with_team(RowSoftmaxConfig config, int threads_per_row, int blo
 
 std::optional<std::string> RowSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   if (auto why = softmax_forbidden(subject, config)) return why;
-  for (const Rule& rule : rules)
+  for (const RowRule& rule : row_rules)
     if (rule.breaks(subject, config)) return rule.reason;
   return std::nullopt;
 }

@@ -15,17 +15,17 @@ namespace vostok::ops {
 
 namespace {
 
-struct Rule {
+struct SplitRule {
   const char* reason;
   bool (*breaks)(const SoftmaxSubject&, const SplitSoftmaxConfig&);
 };
 
 /// Beside those that both families have.
-constexpr std::array rules = {
-    Rule{"strip_entries is 1 to 65536",
-         [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.strip_entries < 1 || c.strip_entries > 65536; }},
-    Rule{"half of a strip's threads or more would find nothing in it",
-         [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.threads_per_strip * c.vector >= 2 * c.strip_entries; }},
+constexpr std::array split_rules = {
+    SplitRule{"strip_entries is 1 to 65536",
+              [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.strip_entries < 1 || c.strip_entries > 65536; }},
+    SplitRule{"half of a strip's threads or more would find nothing in it",
+              [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.threads_per_strip * c.vector >= 2 * c.strip_entries; }},
 };
 
 SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int threads_per_strip) {
@@ -39,7 +39,7 @@ SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int 
 
 std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
   if (auto why = softmax_forbidden(subject, config)) return why;
-  for (const Rule& rule : rules)
+  for (const SplitRule& rule : split_rules)
     if (rule.breaks(subject, config)) return rule.reason;
   return std::nullopt;
 }

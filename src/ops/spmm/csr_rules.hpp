@@ -40,8 +40,6 @@ std::optional<std::string> broken(const std::array<Rule<Config>, count>& rules, 
 constexpr bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 constexpr bool is_power_of_two_up_to(int value, int most) { return is_power_of_two(value) && value <= most; }
 
-/// Limits of every GPU since sm_75 stand in where a query names no device.
-inline int most_shared_bytes(const SpmmQuery& query) { return query.device != nullptr ? query.device->max_shared_bytes() : 48 * 1024; }
 inline int threads_per_multiprocessor(const SpmmQuery& query) { return query.device != nullptr ? query.device->threads_per_multiprocessor() : 1024; }
 
 /// Registers that min_blocks leaves a thread.

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
 
 namespace vostok::ops::sparse_tensor_mma {
@@ -26,8 +27,6 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Limits of every GPU since sm_80 stand in where a query names no device.
-int most_shared_bytes(const device::Device* device) { return device != nullptr ? device->max_shared_bytes() : 99 * 1024; }
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
 
@@ -78,7 +77,7 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits(), c.config) > most_shared_bytes(c.query.device); }},
+         [](const Case& c) { return shared_bytes(c.traits(), c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},

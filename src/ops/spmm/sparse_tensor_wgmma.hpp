@@ -25,10 +25,6 @@ std::optional<std::string> declines(const SpmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can (sparse_tensor_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
 
-/// The device's limits, or those of every device of sm_90.
-std::int64_t most_shared_bytes(const SpmmQuery& query);
-std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query);
-
 /// What the cost model likes best (sparse_tensor_wgmma_space.cpp).
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query);
 /// The config that asks for the least of the device.

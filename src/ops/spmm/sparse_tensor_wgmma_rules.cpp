@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
@@ -13,9 +14,6 @@
 namespace vostok::ops::sparse_tensor_wgmma {
 
 namespace {
-
-constexpr std::int64_t shared_bytes_of_sm_90 = std::int64_t{228} * 1024;
-constexpr std::int64_t reserved_shared_bytes = 1024;  ///< of each block, for the system
 
 struct Case {
   const SpmmQuery& query;
@@ -86,8 +84,8 @@ constexpr std::array rules = {
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits(), c.config);
-           return bytes > most_shared_bytes(c.query) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_multiprocessor(c.query);
+           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
          }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 64 && c.config.tile_columns >= 2 * c.query.n.most; }},
@@ -100,14 +98,6 @@ constexpr std::array rules = {
 };
 
 }  // namespace
-
-std::int64_t most_shared_bytes(const SpmmQuery& query) {
-  return query.device != nullptr ? query.device->max_shared_bytes() : shared_bytes_of_sm_90 - reserved_shared_bytes;
-}
-
-std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query) {
-  return query.device != nullptr ? query.device->shared_bytes_per_multiprocessor() : shared_bytes_of_sm_90;
-}
 
 std::optional<std::string> declines(const SpmmQuery& query) {
   constexpr std::int64_t least_n = 33;

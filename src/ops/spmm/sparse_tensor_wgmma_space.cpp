@@ -5,6 +5,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/machine.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 
@@ -35,12 +36,12 @@ std::vector<bool> tensor_copies(const SpmmQuery& query) {
 /// As many stages as fit where so many blocks share a multiprocessor, up to six.
 int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
   constexpr int most_stages = 6;
-  constexpr std::int64_t reserved_shared_bytes = 1024;
   SparseTensorWgmmaConfig one = config;
   one.stages = 1;
   const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, launched_slices(config)), one);
-  const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
-  return static_cast<int>(std::clamp<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, 2, most_stages));
+  const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min(most_shared_bytes(query, block_shared_bytes_of_sm_90), of_block) / stage, 2, most_stages));
 }
 
 SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, const Slicing& slicing, bool tensor_copies) {

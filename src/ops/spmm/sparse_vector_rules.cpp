@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/topology/packed_runs.hpp"
 
@@ -27,8 +28,6 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Limits of every GPU since sm_75 stand in where a query names no device.
-int most_shared_bytes(const device::Device* device) { return device != nullptr ? device->max_shared_bytes() : 48 * 1024; }
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 64 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1024; }
 
@@ -59,7 +58,7 @@ constexpr std::array rules = {
     Rule{"a row's escapes would be more than twice its nonzeros, or the mask is not what packed runs hold",
          [](const Case& c) { return packed_runs_declined(c.query.statistics, c.config.gap_bits).has_value(); }},
     Rule{"B does not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
     Rule{"a run does not fit a thread's registers",

@@ -23,6 +23,10 @@ UnpackMmaTraits traits(const SpmmQuery& query);
 std::int64_t k_blocks(const SpmmQuery& query);
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
+/// k blocks whose sums a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike
+/// where all elements are.
+inline constexpr std::int64_t most_accurate_blocks = 64;
+
 /// Bytes of the sums of all slices, where k is cut into some.
 std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config);
 

@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/topology/packed_strips.hpp"
@@ -28,8 +29,6 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Limits of every GPU since sm_80 stand in where a query names no device.
-int most_shared_bytes(const device::Device* device) { return device != nullptr ? device->max_shared_bytes() : 99 * 1024; }
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
 
@@ -55,10 +54,6 @@ bool serves(PackedMode mode, const Spmm& problem) {
   if (problem.element == Dtype::bf16) return mode == PackedMode::bf16x1;
   return mode == PackedMode::f16x3 || (mode == PackedMode::bf16x3 && problem.math == Math::tf32);
 }
-
-/// k blocks whose sums a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike
-/// where all elements are.
-constexpr std::int64_t most_accurate_blocks = 64;
 
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.
 constexpr std::array rules = {
@@ -109,7 +104,7 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
     Rule{"the sums of k_warps do not fit in the place of the stages",
          [](const Case& c) { return team_sums_bytes(c.config) > shared_bytes(c.traits, c.config); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},

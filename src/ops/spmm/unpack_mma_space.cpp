@@ -133,7 +133,6 @@ std::int64_t tiles(const SpmmQuery& query, const UnpackMmaConfig& config) {
 /// Slices that fill the device once; where sums must stay exact, at least as many as that takes.
 int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t least_slice_blocks = 4;
-  constexpr std::int64_t most_accurate_blocks = 64;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
   std::int64_t split = 1;
   while (split < 64 && tiles(query, config) * split * 2 <= room && k_blocks(query) >= 2 * split * least_slice_blocks * config.k_warps) split *= 2;

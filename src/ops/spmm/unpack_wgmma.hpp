@@ -41,10 +41,6 @@ std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaCo
 bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
-/// The device's limits, or those of every device of sm_90.
-std::int64_t most_shared_bytes(const SpmmQuery& query);
-std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query);
-
 /// Of a few shapes the one that the cost model likes best (unpack_wgmma_space.cpp).
 UnpackWgmmaConfig default_config(const SpmmQuery& query);
 /// The config that asks for the least of the device.

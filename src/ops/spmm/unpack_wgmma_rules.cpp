@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -15,9 +16,6 @@
 namespace vostok::ops::unpack_wgmma {
 
 namespace {
-
-constexpr std::int64_t shared_bytes_of_sm_90 = std::int64_t{228} * 1024;
-constexpr std::int64_t reserved_shared_bytes = 1024;  ///< of each block, for the system
 
 struct Case {
   const SpmmQuery& query;
@@ -137,8 +135,8 @@ constexpr std::array slicing_rules = {
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits(), c.config);
-           return bytes > most_shared_bytes(c.query) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_multiprocessor(c.query);
+           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
          }},
     Rule{"the sums of k_groups, or of a cluster's slices, do not fit in the place of the stages",
          [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
@@ -153,14 +151,6 @@ auto first_broken(const Rules& rules, const Case& c) {
 }
 
 }  // namespace
-
-std::int64_t most_shared_bytes(const SpmmQuery& query) {
-  return query.device != nullptr ? query.device->max_shared_bytes() : shared_bytes_of_sm_90 - reserved_shared_bytes;
-}
-
-std::int64_t shared_bytes_of_multiprocessor(const SpmmQuery& query) {
-  return query.device != nullptr ? query.device->shared_bytes_per_multiprocessor() : shared_bytes_of_sm_90;
-}
 
 std::optional<std::string> declines(const SpmmQuery& query) {
   constexpr std::int64_t most_accurate_k = 65536;

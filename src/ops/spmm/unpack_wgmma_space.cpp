@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_mma.hpp"
@@ -79,12 +80,12 @@ int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 /// As many stages as fit where so many blocks share a multiprocessor, up to six, as many for every group.
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
-  constexpr std::int64_t reserved_shared_bytes = 1024;
-  const std::int64_t of_block = shared_bytes_of_multiprocessor(query) / config.min_blocks - reserved_shared_bytes;
+  const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
   const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
-  const auto fitting = static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query), of_block) / stage, most_stages));
+  const auto fitting =
+      static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
   return std::max(least, fitting / step * step);
 }
 
