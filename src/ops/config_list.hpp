@@ -15,12 +15,24 @@ void add_new(std::vector<Config>& list, const Config& config) {
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// Those that `forbidden(config)` admits, cheapest `predict_us(config)` first; of equal ones the one that came first.
-template <class Config, class Forbidden, class Predict>
-std::vector<Config> ranked(const std::vector<Config>& configs, const Forbidden& forbidden, const Predict& predict_us) {
+/// Configs of one shape after those of the others, from which they differ in any case.
+template <class Config>
+void append(std::vector<Config>& list, const std::vector<Config>& further) {
+  list.insert(list.end(), further.begin(), further.end());
+}
+
+/// The first of a family's rules that the case breaks, or the end.
+template <class Rules, class Case>
+auto first_broken(const Rules& rules, const Case& c) {
+  return std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.breaks(c); });
+}
+
+/// Those that `admits(config)`, cheapest `predict_us(config)` first; of equal ones the one that came first.
+template <class Config, class Admits, class Predict>
+std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& admits, const Predict& predict_us) {
   std::vector<std::pair<double, Config>> priced;
   for (const Config& config : configs)
-    if (!forbidden(config)) priced.emplace_back(predict_us(config), config);
+    if (admits(config)) priced.emplace_back(predict_us(config), config);
   std::stable_sort(priced.begin(), priced.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Config> list;
   list.reserve(priced.size());

@@ -23,6 +23,8 @@ std::int64_t prepared_bytes(const SddmmQuery& query, const TensorSampleConfig& c
 std::optional<std::string> declines(const SddmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can.
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config);
+/// Whether it can, without a text: spaces ask this of thousands.
+bool admits(const SddmmQuery& query, const TensorSampleConfig& config);
 
 /// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (tensor_sample_space.cpp).
 TensorSampleConfig smallest_config(const SddmmQuery& query);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
@@ -138,11 +139,13 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   return std::nullopt;
 }
 
+bool admits(const SddmmQuery& query, const TensorSampleConfig& config) {
+  return first_broken(rules, Case{query, sampled::traits(query), config}) == rules.end();
+}
+
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config) {
-  const Case c{query, sampled::traits(query), config};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
+  const auto broken = first_broken(rules, Case{query, sampled::traits(query), config});
+  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 
 }  // namespace vostok::ops::tensor_sample

@@ -65,12 +65,13 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
 /// As many blocks per multiprocessor as shared memory holds and registers allow.
 TensorSampleConfig with_blocks(const SddmmQuery& query, TensorSampleConfig config) {
   for (config.min_blocks = 8; config.min_blocks > 1; --config.min_blocks)
-    if (!forbidden(query, config)) return config;
+    if (admits(query, config)) return config;
   return config;
 }
 
 /// Configs of one shape: A goes by, in parts of n, or stays.
-void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query, const TensorSampleConfig& base) {
+std::vector<TensorSampleConfig> variants(const SddmmQuery& query, const TensorSampleConfig& base) {
+  std::vector<TensorSampleConfig> list;
   const auto add = [&](const TensorSampleConfig& config) { add_new(list, config); };
   for (const int stages : stage_counts) {
     TensorSampleConfig config = base;
@@ -93,20 +94,21 @@ void add_variants(std::vector<TensorSampleConfig>& list, const SddmmQuery& query
       add(with_blocks(query, kept));
     }
   }
+  return list;
 }
 
 std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<TensorSampleConfig> list;
   for (const PackedMode mode : sampled::modes(query))
     for (const Shape& shape : shapes)
-      for (const Promotion& promotion : promotions(mode)) add_variants(list, query, shaped(query, mode, shape, promotion));
+      for (const Promotion& promotion : promotions(mode)) append(list, variants(query, shaped(query, mode, shape, promotion)));
   return list;
 }
 
 /// The admitted configs, cheapest prediction first.
 std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
   return ops::ranked(
-      every_config(query), [&](const TensorSampleConfig& config) { return forbidden(query, config).has_value(); },
+      every_config(query), [&](const TensorSampleConfig& config) { return admits(query, config); },
       [&](const TensorSampleConfig& config) { return predict_us(query, config); });
 }
 

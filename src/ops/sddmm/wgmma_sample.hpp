@@ -24,6 +24,8 @@ std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& confi
 std::optional<std::string> declines(const SddmmQuery& query);
 /// Why the kernel cannot run this config here; nothing where it can.
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config);
+/// Whether it can, without a text: spaces ask this of thousands.
+bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config);
 
 /// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (wgmma_sample_space.cpp).
 WgmmaSampleConfig smallest_config(const SddmmQuery& query);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
@@ -92,11 +93,13 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   return std::nullopt;
 }
 
+bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  return first_broken(rules, Case{query, config, sampled::traits(query)}) == rules.end();
+}
+
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  const Case c{query, config, sampled::traits(query)};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
+  const auto broken = first_broken(rules, Case{query, config, sampled::traits(query)});
+  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 
 }  // namespace vostok::ops::wgmma_sample

@@ -39,14 +39,14 @@ WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& 
 /// As much of the wanted room as shared memory leaves.
 WgmmaSampleConfig with_room(const SddmmQuery& query, WgmmaSampleConfig config) {
   constexpr int least_room = 256;
-  while (config.list_room > least_room && forbidden(query, config)) config.list_room /= 2;
+  while (config.list_room > least_room && !admits(query, config)) config.list_room /= 2;
   return config;
 }
 
 /// As many blocks per multiprocessor as shared memory holds and registers allow.
 WgmmaSampleConfig with_blocks(const SddmmQuery& query, WgmmaSampleConfig config) {
   for (config.min_blocks = 6; config.min_blocks > 1; --config.min_blocks)
-    if (!forbidden(query, config)) return config;
+    if (admits(query, config)) return config;
   return config;
 }
 
@@ -57,7 +57,8 @@ bool shares_tiles(const SddmmQuery& query, const WgmmaSampleConfig& config) {
 }
 
 /// Configs of one shape.
-void add_variants(std::vector<WgmmaSampleConfig>& list, const SddmmQuery& query, const WgmmaSampleConfig& base) {
+std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSampleConfig& base) {
+  std::vector<WgmmaSampleConfig> list;
   // Rows of tiles end inside the sectors that stores fill: those of the next tile should find them still in L2. So streaming comes second.
   const bool may_stream = promotion_steps(query) == 0 && sampled::streams_output(query);
   const auto add = [&](WgmmaSampleConfig config) {
@@ -85,19 +86,20 @@ void add_variants(std::vector<WgmmaSampleConfig>& list, const SddmmQuery& query,
         add(config);
       }
     }
+  return list;
 }
 
 std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<WgmmaSampleConfig> list;
   for (const PackedMode mode : sampled::modes(query))
-    for (const Shape& shape : shapes) add_variants(list, query, shaped(query, mode, shape));
+    for (const Shape& shape : shapes) append(list, variants(query, shaped(query, mode, shape)));
   return list;
 }
 
 /// The admitted configs, cheapest prediction first.
 std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
   return ops::ranked(
-      every_config(query), [&](const WgmmaSampleConfig& config) { return forbidden(query, config).has_value(); },
+      every_config(query), [&](const WgmmaSampleConfig& config) { return admits(query, config); },
       [&](const WgmmaSampleConfig& config) { return predict_us(query, config); });
 }
 

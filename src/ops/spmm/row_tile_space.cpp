@@ -289,7 +289,7 @@ bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
 /// The likeliest fastest of them that the rules admit and that cannot spill; the first where there is none.
 RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>& choices) {
   const std::vector<RowTileConfig> admitted = ranked(
-      choices, [&](const RowTileConfig& config) { return may_spill(query, config) || forbidden(query, config).has_value(); },
+      choices, [&](const RowTileConfig& config) { return !may_spill(query, config) && !forbidden(query, config); },
       [&](const RowTileConfig& config) { return predict_us(query, config); });
   return admitted.empty() ? choices.front() : admitted.front();
 }

@@ -24,6 +24,8 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing where it can (sparse_tensor_mma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config);
+/// Whether it can, without a text: spaces ask this of thousands.
+bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config);
 
 /// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config);

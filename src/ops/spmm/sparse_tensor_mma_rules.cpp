@@ -110,11 +110,11 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseTensorMmaConfig& config) { return forbidden(query, config); });
 }
 
+bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return first_broken(rules, Case{query, config}) == rules.end(); }
+
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  const Case c{query, config};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
+  const auto broken = first_broken(rules, Case{query, config});
+  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 
 }  // namespace vostok::ops::sparse_tensor_mma

@@ -85,7 +85,7 @@ std::vector<SparseTensorMmaConfig> admitted(const SpmmQuery& query) {
   std::vector<SparseTensorMmaConfig> all;
   for_each_config(query, [&](const SparseTensorMmaConfig& config) { all.push_back(config); });
   return ranked(
-      all, [&](const SparseTensorMmaConfig& config) { return forbidden(query, config).has_value(); },
+      all, [&](const SparseTensorMmaConfig& config) { return admits(query, config); },
       [&](const SparseTensorMmaConfig& config) { return predict_us(query, config); });
 }
 

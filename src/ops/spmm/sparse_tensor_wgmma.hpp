@@ -24,6 +24,8 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing where it can (sparse_tensor_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
+/// Whether it can, without a text: spaces ask this of thousands.
+bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
 
 /// What the cost model likes best (sparse_tensor_wgmma_space.cpp).
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query);

@@ -72,7 +72,7 @@ std::vector<SparseTensorWgmmaConfig> admitted(const SpmmQuery& query) {
   std::vector<SparseTensorWgmmaConfig> all;
   for_each_config(query, [&](const SparseTensorWgmmaConfig& config) { all.push_back(config); });
   return ranked(
-      all, [&](const SparseTensorWgmmaConfig& config) { return forbidden(query, config).has_value(); },
+      all, [&](const SparseTensorWgmmaConfig& config) { return admits(query, config); },
       [&](const SparseTensorWgmmaConfig& config) { return predict_us(query, config); });
 }
 

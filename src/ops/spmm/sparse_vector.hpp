@@ -29,6 +29,8 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing where it can (sparse_vector_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config);
+/// Whether it can, without a text: spaces ask this of thousands.
+bool admits(const SpmmQuery& query, const SparseVectorConfig& config);
 
 /// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const SparseVectorConfig& config);

@@ -96,11 +96,13 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseVectorConfig& config) { return forbidden(query, config); });
 }
 
+bool admits(const SpmmQuery& query, const SparseVectorConfig& config) {
+  return first_broken(rules, Case{query, traits(query), config}) == rules.end();
+}
+
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) {
-  const Case c{query, traits(query), config};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
+  const auto broken = first_broken(rules, Case{query, traits(query), config});
+  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 
 }  // namespace vostok::ops::sparse_vector

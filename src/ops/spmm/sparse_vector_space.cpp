@@ -93,7 +93,7 @@ struct Ranked {
 std::vector<Ranked> ranked(const SpmmQuery& query) {
   std::vector<Ranked> list;
   for (const SparseVectorConfig& config : combinations(query))
-    if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
+    if (admits(query, config)) list.push_back({config, predict_us(query, config)});
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
   return list;
 }

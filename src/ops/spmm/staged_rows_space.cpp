@@ -115,7 +115,7 @@ StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparati
   std::vector<StagedRowsConfig> list;
   for (const Choice& choice : choices) list.push_back(chosen(query, preparation, choice));
   const std::vector<StagedRowsConfig> admitted = ranked(
-      list, [&](const StagedRowsConfig& config) { return forbidden(query, config).has_value(); },
+      list, [&](const StagedRowsConfig& config) { return !forbidden(query, config); },
       [&](const StagedRowsConfig& config) { return predict_us(query, config); });
   return admitted.empty() ? list.back() : admitted.front();
 }

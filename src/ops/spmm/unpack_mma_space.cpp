@@ -35,6 +35,10 @@ constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64},    S
                                     Shape{4, 1, 1, 64}, Shape{2, 2, 2, 32},    Shape{4, 1, 1, 32},    Shape{2, 1, 1, 32},
                                     Shape{2, 4, 4, 32}, Shape{1, 1, 2, 64, 8}, Shape{1, 1, 1, 64, 8}, Shape{1, 1, 4, 64, 4}};
 
+/// Those that ask for the least.
+constexpr Shape smallest_narrow_shape{2, 1, 1, 0};
+constexpr Shape smallest_wide_shape{2, 1, 1, 32};
+
 constexpr std::array stage_counts = {4, 3, 6, 2};
 
 /// How far k is cut: relative to the number of slices that fills the device once.
@@ -89,14 +93,17 @@ int narrow_columns(const SpmmQuery& query) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 8, 32))));
 }
 
+bool is_wide(const SpmmQuery& query) { return query.n.most > 32; }
+
+Shape narrow(const SpmmQuery& query, Shape shape) {
+  shape.warp_columns = narrow_columns(query);
+  return shape;
+}
+
 std::vector<Shape> shapes_for(const SpmmQuery& query) {
+  if (is_wide(query)) return {wide_shapes.begin(), wide_shapes.end()};
   std::vector<Shape> list;
-  if (query.n.most > 32) list.assign(wide_shapes.begin(), wide_shapes.end());
-  else
-    for (Shape shape : narrow_shapes) {
-      shape.warp_columns = narrow_columns(query);
-      list.push_back(shape);
-    }
+  for (const Shape& shape : narrow_shapes) list.push_back(narrow(query, shape));
   return list;
 }
 
@@ -179,7 +186,7 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
       for (const int stages : stage_counts)
         for (const int split_step : split_steps) {
           const UnpackMmaConfig config = config_of(query, terms, shape, stages, split_step);
-          if (!forbidden(query, config)) list.push_back({config, predict_us(query, config)});
+          if (admits(query, config)) list.push_back({config, predict_us(query, config)});
         }
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
   return list;
@@ -200,7 +207,8 @@ int usual_strip_pairs(const SpmmQuery& query, int strips) {
 }
 
 UnpackMmaConfig smallest_config(const SpmmQuery& query) {
-  return config_of(query, all_terms(query).front(), shapes_for(query).back(), stage_counts.back(), split_steps.front());
+  const Shape shape = is_wide(query) ? smallest_wide_shape : narrow(query, smallest_narrow_shape);
+  return config_of(query, all_terms(query).front(), shape, stage_counts.back(), split_steps.front());
 }
 
 UnpackMmaConfig default_config(const SpmmQuery& query) {

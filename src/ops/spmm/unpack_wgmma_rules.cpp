@@ -141,14 +141,10 @@ constexpr std::array slicing_rules = {
     Rule{"the sums of k_groups, or of a cluster's slices, do not fit in the place of the stages",
          [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
     Rule{"the sums of slices would take more than 512 MiB",
-         [](const Case& c) { return partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20; }},
+         [](const Case& c) {
+           return launched_slices(c.config) > 1 && partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20;
+         }},
 };
-
-/// The first that the case breaks, or the end.
-template <class Rules>
-auto first_broken(const Rules& rules, const Case& c) {
-  return std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.breaks(c); });
-}
 
 }  // namespace
 
@@ -168,10 +164,12 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const UnpackWgmmaConfig& config) { return forbidden(query, config); });
 }
 
-bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config) { return first_broken(tile_rules, {query, config}) == tile_rules.end(); }
+bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return first_broken(tile_rules, Case{query, config}) == tile_rules.end();
+}
 
 bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return first_broken(slicing_rules, {query, config}) == slicing_rules.end();
+  return first_broken(slicing_rules, Case{query, config}) == slicing_rules.end();
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) {

@@ -69,6 +69,21 @@ device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
 
 }  // namespace
 
+TEST_CASE("the smallest config is admitted at usual sizes, so that nothing is ranked to find out whether the family serves them") {
+  for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    for (const Layout layout : {Layout::row_major, Layout::column_major})
+      for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {512, 512}, {2048, 512}, {8192, 8192}})
+        for (const std::int64_t n : {1, 8, 32, 33, 256, 4096})
+          for (const double density : {0.02, 0.1, 0.5}) {
+            const auto query = query_of({.n = n, .element = element, .dense_layout = layout}, statistics_of(rows, cols, density));
+            CAPTURE(rows);
+            CAPTURE(cols);
+            CAPTURE(n);
+            CAPTURE(density);
+            CHECK(ops::unpack_mma::forbidden(query, ops::unpack_mma::smallest_config(query)).value_or("") == "");
+          }
+}
+
 TEST_CASE("unpack_mma serves the emulator and GPUs from sm_80 on, and nothing that tensor cores may not do") {
   for (const char* served : {"emulator", "sm_80", "sm_86", "sm_90", "sm_120"}) CHECK(family().runs_on(served));
   CHECK_FALSE(family().runs_on("sm_75"));
