@@ -23,11 +23,11 @@ struct Runner {
   std::vector<double> samples_us;
 };
 
-void warm_up(device::Device& device, std::vector<Runner>& runners) {
+void warm_up(device::Device& device, const std::vector<Runner>& runners) {
   const Clock::time_point start = Clock::now();
   for (;;) {
     const auto before = device.clocks();
-    for (Runner& runner : runners) runner.timed.sample_us();
+    for (const Runner& runner : runners) runner.timed.sample_us();
     const auto after = device.clocks();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !tune::clocks_moved(before, after))) return;

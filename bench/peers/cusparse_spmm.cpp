@@ -28,7 +28,7 @@ std::vector<std::shared_ptr<const Copy>> copies_of_matrix(device::Device& device
     const auto duplicate = [&](const void* source, std::int64_t bytes) {
       std::vector<std::byte> content(static_cast<std::size_t>(bytes));
       device.copy_to_host(content.data(), source, bytes);
-      device::Buffer& buffer = copy.memory.emplace_back(device, bytes);
+      const device::Buffer& buffer = copy.memory.emplace_back(device, bytes);
       device.copy_to_device(buffer.data(), content.data(), bytes);
       return buffer.data();
     };

@@ -103,6 +103,7 @@ Shape narrow(const SpmmQuery& query, Shape shape) {
 std::vector<Shape> shapes_for(const SpmmQuery& query) {
   if (is_wide(query)) return {wide_shapes.begin(), wide_shapes.end()};
   std::vector<Shape> list;
+  list.reserve(narrow_shapes.size());
   for (const Shape& shape : narrow_shapes) list.push_back(narrow(query, shape));
   return list;
 }
