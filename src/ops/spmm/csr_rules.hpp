@@ -30,8 +30,8 @@ struct Rule {
 };
 
 /// The reason of the first that is broken.
-template <class Config, std::size_t count>
-std::optional<std::string> broken(const std::array<Rule<Config>, count>& rules, const Case<Config>& c) {
+template <class Config, std::size_t Count>
+std::optional<std::string> broken(const std::array<Rule<Config>, Count>& rules, const Case<Config>& c) {
   for (const Rule<Config>& rule : rules)
     if (rule.breaks(c)) return rule.reason;
   return std::nullopt;

@@ -28,7 +28,7 @@ std::int64_t further_registers(const Case& c) {
   constexpr std::int64_t walk = 32;
   const NonzeroSplitConfig& config = c.config;
   const NonzeroSplitTraits& t = c.traits;
-  const std::int64_t entries = ceil_div(config.tile_nonzeros, config.threads_per_row * config.sparse_vector) * config.sparse_vector;
+  const std::int64_t entries = ceil_div(config.tile_nonzeros, std::int64_t{config.threads_per_row} * config.sparse_vector) * config.sparse_vector;
   const bool adds = t.residual || t.accumulate;
   const bool curved = t.activation != Activation::none && t.activation != Activation::relu;
   return walk + entries * (gathers_values(t, config) ? 4 : 2) + (adds ? 2 * config.dense_vector : 0) + (curved ? 8 : 0) +

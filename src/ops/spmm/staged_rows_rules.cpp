@@ -15,7 +15,6 @@ namespace vostok::ops::staged_rows {
 
 namespace {
 
-using csr_product::is_power_of_two;
 using csr_product::is_power_of_two_up_to;
 using Case = csr_product::Case<StagedRowsConfig>;
 using Rule = csr_product::Rule<StagedRowsConfig>;
@@ -31,7 +30,8 @@ std::int64_t slow_tiles(const Case& c) {
 /// Registers that sums, a batch of loads and the entries on their way take at least; addresses and counters need some more.
 std::int64_t registers_of(const Case& c) {
   const std::int64_t sums = c.lane_values() * (c.config.rows_per_lane + (c.traits.blocked_sum ? 1 : 0));
-  const std::int64_t entry = c.lane_values() / c.config.dense_vector * ceil_div(c.config.dense_vector * size_of(c.traits.element), 4) + 2;
+  const std::int64_t entry =
+      c.lane_values() / c.config.dense_vector * ceil_div(std::int64_t{c.config.dense_vector} * size_of(c.traits.element), 4) + 2;
   const std::int64_t staged = 2 * ceil_div(c.config.tile_nonzeros, c.config.threads_per_row);
   constexpr std::int64_t addresses = 24;
   return sums + entry * c.config.loads_in_flight + staged + addresses;

@@ -113,6 +113,7 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
 /// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   std::vector<StagedRowsConfig> list;
+  list.reserve(choices.size());
   for (const Choice& choice : choices) list.push_back(chosen(query, preparation, choice));
   const std::vector<StagedRowsConfig> admitted = ranked(
       list, [&](const StagedRowsConfig& config) { return !forbidden(query, config); },
