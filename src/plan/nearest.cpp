@@ -1,11 +1,12 @@
 #include "plan/nearest.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <tuple>
+
+#include "device/architecture.hpp"
 
 namespace vostok::plan {
 
@@ -26,13 +27,8 @@ double log_imbalance(const Features& f) {
 
 /// 9 for "sm_90" and "sm_90a"; nothing for what is no GPU.
 std::optional<int> generation(std::string_view architecture) {
-  constexpr std::string_view prefix = "sm_";
-  if (architecture.substr(0, prefix.size()) != prefix) return std::nullopt;
-  architecture.remove_prefix(prefix.size());
-  int number = 0;
-  const auto parsed = std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
-  if (parsed.ec != std::errc{}) return std::nullopt;
-  return number / 10;
+  const std::optional<int> capability = device::capability_of(architecture);
+  return capability ? std::optional(*capability / 10) : std::nullopt;
 }
 
 bool within_a_tenth(std::int64_t a, std::int64_t b) {

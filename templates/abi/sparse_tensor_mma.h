@@ -65,6 +65,11 @@ constexpr int strip_start_words(const SparseTensorMmaConfig& config) { return (t
 /// before the first barrier.
 constexpr int strip_places(const SparseTensorMmaConfig& config) { return 2 * (config.stages - 1); }
 
+/// Threads copy the strips.
+constexpr bool copies_in_bulk(const SparseTensorMmaConfig&) { return false; }
+constexpr bool streams_strips(const SparseTensorMmaConfig&) { return false; }
+constexpr int strip_barrier_bytes(const SparseTensorMmaConfig&) { return 0; }
+
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) {
   const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);

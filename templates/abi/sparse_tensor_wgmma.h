@@ -67,6 +67,9 @@ constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
   return tile_strips(config) * packed_unit_bytes * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
 }
 
+/// Strips are read as others are.
+constexpr bool streams_strips(const SparseTensorWgmmaConfig&) { return false; }
+
 /// Slices of k that a second launch adds up.
 constexpr int launched_slices(const SparseTensorWgmmaConfig& config) { return config.cluster_sums ? 1 : config.k_split; }
 

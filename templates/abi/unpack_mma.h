@@ -40,6 +40,8 @@ struct UnpackMmaConfig {
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
+  bool bulk_strips = false;    ///< the strips of a k block are copied by the copy engine (sm_90 and later), all at once; else by the threads
+  bool stream_strips = false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
 
   friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
 };
@@ -100,6 +102,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("raster_rows", config.raster_rows);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("bulk_strips", config.bulk_strips);
+  visit("stream_strips", config.stream_strips);
 }
 
 /// Teams of warps that fill stages and multiply from them on their own.
@@ -152,6 +156,13 @@ constexpr int strip_start_words(const UnpackMmaConfig& config) { return (tile_st
 /// before the first barrier.
 constexpr int strip_places(const UnpackMmaConfig& config) { return 2 * (config.stages - 1); }
 
+/// Whether the strips of a stage arrive at a barrier of it.
+constexpr bool copies_in_bulk(const UnpackMmaConfig& config) { return config.bulk_strips; }
+constexpr bool streams_strips(const UnpackMmaConfig& config) { return config.stream_strips; }
+
+/// Those barriers, one for each stage.
+constexpr int strip_barrier_bytes(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? 8 * config.stages : 0; }
+
 /// Buffers of what the block splits: one is filled while the other is multiplied.
 inline constexpr int split_buffers = 2;
 
@@ -161,7 +172,7 @@ constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
   const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
   const int places = strip_places(config) * 4 * strip_start_words(config);
-  return (config.stages * stage + places + split + scales + 127) / 128 * 128;
+  return (config.stages * stage + places + split + scales + strip_barrier_bytes(config) + 127) / 128 * 128;
 }
 
 /// Dynamic shared memory of a block.

@@ -49,6 +49,7 @@ struct UnpackWgmmaConfig {
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
   bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
+  bool stream_strips = false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -115,7 +116,10 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
+  visit("stream_strips", config.stream_strips);
 }
+
+constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
 
 /// Warps that multiply: of one group, and of all.
 constexpr int group_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }

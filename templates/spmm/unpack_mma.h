@@ -95,6 +95,7 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
   const unsigned first_block = Team::first_block(tile, args);
   StageIndex<config.stages> stage;
   StageIndex<config.stages> split_stage;
+  StripArrivals<F> arrivals;
   if constexpr (splits) {
     wait_async<config.stages - 2>();
     Team::wait();
@@ -107,6 +108,7 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
     // A team that splits B is one k block ahead in that: two stages must have landed.
     wait_async<config.stages - (splits ? 3 : 2)>();
     Team::wait();
+    arrivals.wait(shared, stage.at);
     stages.issue();
     if constexpr (splits) {
       const unsigned next = (i + 1) % split_buffers;

@@ -25,6 +25,7 @@ struct UnpackMmaRules {
   static_assert(!packed_scales_rows(c.mode) || c.promotion_blocks == 1, "scales belong to a k block: mode f16x3 promotes after each");
   static_assert(c.k_split >= 1, "k_split is at least 1");
   static_assert(!c.prepare_dense || terms(c) == 2, "what is prepared is split");
+  static_assert(!c.stream_strips || c.bulk_strips, "strips are streamed by the copy engine: bulk_strips");
   static_assert(c.raster_rows >= 1 && c.min_blocks >= 1, "raster_rows and min_blocks are at least 1");
 };
 

@@ -83,8 +83,10 @@ class UnpackShared {
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
   static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
   static constexpr int places_begin = starts_begin + config.stages * start_bytes;
-  static constexpr int end = places_begin + strip_places(config) * start_bytes;
+  static constexpr int barriers_begin = places_begin + strip_places(config) * start_bytes;
+  static constexpr int end = barriers_begin + strip_barrier_bytes(config);
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
+  static_assert(barriers_begin % 8 == 0, "barriers have 8 bytes");
   static constexpr int bytes = shared_bytes(F::traits, F::config) / teams(F::config);
   static_assert(end <= bytes, "shared_bytes differs from the layout");
 
@@ -104,6 +106,8 @@ class UnpackShared {
   __device__ SharedAddress starts(unsigned stage) const { return address_ + (starts_begin + stage * start_bytes); }
   /// Where the strips of strip_places coming k blocks lie in the packed data, each as in starts().
   __device__ SharedAddress places() const { return address_ + places_begin; }
+  /// Where the strips of a stage arrive, if they come in bulk.
+  __device__ SharedAddress barrier(unsigned stage) const { return address_ + (barriers_begin + stage * 8); }
   /// The terms of a split B, and what they are split from.
   __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * dense_bytes); }
   __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * dense_bytes; }

@@ -36,7 +36,7 @@ class UnpackStages {
     if (left_ > 0) {
       --left_;
       dense_.issue(shared_.dense(stage_.at), shared_.column_scales(stage_.at));
-      strips_.issue(shared_.strips(stage_.at), shared_.starts(stage_.at));
+      strips_.issue(shared_, stage_.at);
     }
     commit_async();
     stage_.step();

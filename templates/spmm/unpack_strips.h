@@ -3,6 +3,10 @@
 
 #include "abi/unpack_mma.h"
 #include "parts/async_copy.h"
+#if !defined(VOSTOK_EMULATOR)
+#include "parts/bulk_copy.h"
+#include "parts/mbarrier.h"
+#endif
 #include "parts/dependent_launch.h"
 #include "parts/loads.h"
 #include "parts/opaque.h"
@@ -22,6 +26,7 @@ class StripStages {
   static constexpr unsigned capacity = strip_stage_units(F::config);
   static constexpr int ahead = F::config.stages - 1;
   static constexpr int places = strip_places(F::config);
+  static constexpr bool in_bulk = copies_in_bulk(F::config);
 
  public:
   /// Copies the first k blocks, a group of copies for each of the stages but one; then waits for the launch before, of which strips do not depend.
@@ -33,6 +38,7 @@ class StripStages {
         block_step_(packed.row_strips * Team::count),
         places_(shared.places()),
         left_(Team::block_count(tile, args)) {
+    if constexpr (in_bulk) initialise_barriers(shared);
 #pragma unroll 1
     for (int i = 0; i < ahead; ++i) ask();
     commit_async();
@@ -42,12 +48,12 @@ class StripStages {
     follow_previous_launch();
   }
 
-  /// Copies the next k block, which exists. One that does not fit is left where it is: only its starts are stored.
-  __device__ void issue(SharedAddress stage, SharedAddress starts) {
+  /// Copies the next k block, which exists, to this stage. One that does not fit is left where it is: only its starts are stored.
+  __device__ void issue(const UnpackShared<F>& shared, unsigned stage) {
     const SharedAddress place = place_of(taken_);
     taken_.step();
     ask();
-    copy(place, stage, starts);
+    copy(place, shared, stage);
   }
 
   static __device__ bool fits(SharedAddress starts) { return load_word(starts + 4 * strips) <= capacity; }
@@ -57,7 +63,7 @@ class StripStages {
     StageIndex<F::config.stages> stage;
 #pragma unroll 1
     for (int i = 0; i < ahead; ++i) {
-      if (i < count) issue(shared.strips(stage.at), shared.starts(stage.at));
+      if (i < count) issue(shared, stage.at);
       commit_async();
       stage.step();
     }
@@ -76,12 +82,21 @@ class StripStages {
     asked_.step();
   }
 
-  __device__ void copy(SharedAddress place, SharedAddress stage, SharedAddress starts) const {
+  __device__ void copy(SharedAddress place, const UnpackShared<F>& shared, unsigned stage) const {
     const unsigned thread = Team::thread();
     const unsigned begin = load_word(place);
     const unsigned units = load_word(place + 4 * strips) - begin;
-    if (thread <= strips) store_word(starts + 4 * thread, load_word(place + 4 * thread) - begin);
-    if (units > capacity) return;
+    if (thread <= strips) store_word(shared.starts(stage) + 4 * thread, load_word(place + 4 * thread) - begin);
+    if constexpr (in_bulk) {
+      if (thread == 0) copy_at_once(begin, units <= capacity ? units : 0, shared, stage);
+    } else {
+      if (units <= capacity) copy_together(begin, units, shared.strips(stage));
+    }
+  }
+
+  /// Units of 16 bytes by the team's threads.
+  __device__ void copy_together(unsigned begin, unsigned units, SharedAddress stage) const {
+    const unsigned thread = Team::thread();
     constexpr int size = Team::size;
     constexpr int rounds = (capacity + size - 1) / size;
     const unsigned char* from = data_ + static_cast<unsigned long long>(begin + thread) * packed_unit_bytes;
@@ -93,6 +108,23 @@ class StripStages {
       if (i * size < left) copy_async<packed_unit_bytes>(to + i * size * packed_unit_bytes, from + i * size * packed_unit_bytes);
   }
 
+#if !defined(VOSTOK_EMULATOR)
+  __device__ static void initialise_barriers(const UnpackShared<F>& shared) {
+    if (Team::thread() != 0) return;
+#pragma unroll
+    for (int i = 0; i < F::config.stages; ++i) initialise_barrier(shared.barrier(i).at, 1);
+    publish_barriers();
+  }
+
+  /// By one thread, whatever there is of them: whoever reads the stage waits for its barrier.
+  __device__ void copy_at_once(unsigned begin, unsigned units, const UnpackShared<F>& shared, unsigned stage) const {
+    const unsigned barrier = shared.barrier(stage).at;
+    arrive_expecting(barrier, units * packed_unit_bytes);
+    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes;
+    if (units > 0) copy_bulk<streams_strips(F::config)>(shared.strips(stage).at, from, units * packed_unit_bytes, barrier);
+  }
+#endif
+
   const unsigned* offsets_;
   const unsigned char* data_;
   unsigned next_;  ///< the thread's own of the next k block to ask for; strips number their 16-byte units in 32 bits, and so themselves
@@ -101,6 +133,23 @@ class StripStages {
   unsigned left_;  ///< k blocks not asked for
   StageIndex<places> asked_;
   StageIndex<places> taken_;
+};
+
+/// Waits for the strips of a stage that come in bulk, one stage after the other.
+template <class F>
+class StripArrivals {
+ public:
+  __device__ void wait([[maybe_unused]] const UnpackShared<F>& shared, [[maybe_unused]] unsigned stage) {
+#if !defined(VOSTOK_EMULATOR)
+    if constexpr (copies_in_bulk(F::config)) {
+      wait_barrier(shared.barrier(stage).at, round_);
+      if (stage + 1 == F::config.stages) round_ ^= 1;
+    }
+#endif
+  }
+
+ private:
+  unsigned round_ = 0;  ///< through the stages: even or odd
 };
 
 /// The strips of one warp in a k block that did not fit its stage, in global memory.

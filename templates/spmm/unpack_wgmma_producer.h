@@ -32,7 +32,7 @@ class StripCopies {
     const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes;
     look_ahead();
     arrive_expecting(barrier, bytes + more_bytes);
-    copy_bulk(stage_strips, from, bytes, barrier);
+    copy_bulk<streams_strips(F::config)>(stage_strips, from, bytes, barrier);
   }
 
  private:

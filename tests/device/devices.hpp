@@ -45,6 +45,14 @@ void on_every_device(Test&& body) {
 
 inline device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 
+/// What a case's verify is to run of a recorded sequence. That has a stream of its own: the poison that the case queued must lie there first.
+inline auto replaying(device::Device& device, device::TimedSequence& recorded) {
+  return [&device, &recorded](Stream stream) {
+    device.synchronize(stream);
+    recorded.replay_us();
+  };
+}
+
 using models::Floats;
 
 }  // namespace vostok::test

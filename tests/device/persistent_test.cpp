@@ -197,7 +197,7 @@ TEST_CASE("packing is refused in a capture, and an execute of packed values is r
       CHECK(code_of([&] { plan.pack(stream, operands.values()); }) == ErrorCode::capture_active);
       plan.execute(stream, operands.call());
     });
-    for (int replay = 0; replay < 2; ++replay) CHECK(operands.verify([&](Stream) { recorded->replay_us(); }).wrong == "");
+    for (int replay = 0; replay < 2; ++replay) CHECK(operands.verify(test::replaying(device, *recorded)).wrong == "");
   });
 }
 

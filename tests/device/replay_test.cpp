@@ -21,7 +21,7 @@ void check_replays(const Context& context, const Plan<Problem>& plan, tune::Case
   const Workspace workspace = plan.make_workspace();
   operands.set_workspace(workspace);
   const auto recorded = device.record([&](Stream stream) { plan.execute(stream, operands.call()); });
-  for (int replay = 0; replay < 2; ++replay) CHECK(operands.verify([&](Stream) { recorded->replay_us(); }).wrong == "");
+  for (int replay = 0; replay < 2; ++replay) CHECK(operands.verify(test::replaying(device, *recorded)).wrong == "");
 }
 
 }  // namespace

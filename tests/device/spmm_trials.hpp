@@ -18,6 +18,7 @@
 #include "codegen/fields.hpp"
 #include "device/config_walk.hpp"
 #include "device/kernel_devices.hpp"
+#include "ops/copy_engine.hpp"
 #include "ops/spmm/problem.hpp"
 #include "tune/spmm_host.hpp"
 
@@ -31,11 +32,17 @@ struct Subject {
   FieldValues values;                                                                                 ///< to try for each field
   std::vector<float> (*run)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;  ///< C as it is stored
   void (*check)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;              ///< against float64
-  bool slow = false;  ///< ThreadSanitizer takes too long for more than one value of a field
+  bool slow = false;                             ///< ThreadSanitizer takes too long for more than one value of a field
+  std::vector<std::string> of_copy_engine = {};  ///< fields whose values but the first need one (ops::has_copy_engine)
 
   FieldMap default_config(const NamedDevice& on, const Case& c) const { return family.default_config(c.query(on.device.get())); }
   FieldMap random_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
     return test::random_config(family, c.query(on.device.get()), values, random);
+  }
+  /// Whether a device cannot run what has this value.
+  bool lacks(const NamedDevice& on, const Case& c, const std::string& field, const std::string& value) const {
+    const bool special = std::find(of_copy_engine.begin(), of_copy_engine.end(), field) != of_copy_engine.end() && value != values.at(field).front();
+    return special && !ops::has_copy_engine(c.query(on.device.get()));
   }
   /// Of the admitted configs of the space.
   FieldMap space_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
@@ -69,6 +76,10 @@ void check_every_value(const Subject<Case>& subject, const std::vector<Case>& ca
         if (seen.contains({field, value}) || (thread_sanitized && subject.slow && value != values.front())) continue;
         const NamedDevice& on = group[turn++ % group.size()];
         INFO(on.name, ": ", field, " = ", value);
+        if (subject.lacks(on, cases.front(), field, value)) {
+          MESSAGE("skipped: " << on.name << " has no copy engine for " << field);
+          continue;
+        }
         for (const Case& c : cases) {
           if (!fits(c, field, value)) continue;
           const std::optional<FieldMap> config = walk(subject.family, c.query(on.device.get()), subject.values, random, field, value);

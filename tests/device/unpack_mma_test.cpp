@@ -4,6 +4,7 @@
 
 #include "device/packed_trials.hpp"
 #include "device/unpack_harness.hpp"
+#include "ops/copy_engine.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
 using namespace vostok;
@@ -34,6 +35,8 @@ const FieldValues& field_values() {
       {"raster_rows", {"1", "2", "8"}},
       {"min_blocks", {"1", "2", "3"}},
       {"stream_output", {"false", "true"}},
+      {"bulk_strips", {"false", "true"}},
+      {"stream_strips", {"false", "true"}},
   };
   return values;
 }
@@ -45,7 +48,8 @@ const Subject<UnpackCase>& subject() {
       .values = field_values(),
       .run = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { return run_unpack(*on.device, family(), c, config); },
       .check = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { check_unpack(on, family(), c, config); },
-      .slow = true};
+      .slow = true,
+      .of_copy_engine = {"bulk_strips", "stream_strips"}};
   return made;
 }
 
@@ -153,6 +157,38 @@ TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with
                                .prepare_dense = wide && random.below(2) == 0};
         for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, codegen::to_map(config));
       }
+}
+
+TEST_CASE("unpack_mma: strips that come in bulk are right for teams and whole blocks, any number of k blocks, and where they do not fit") {
+  sparse::Random random(seed + 3);
+  MESSAGE("seed " << seed + 3);
+  for (const NamedDevice& on : subject().devices) {
+    const UnpackCase first(uneven_mask(70, 64, seed), persistent(16, Dtype::f16), seed);
+    if (!ops::has_copy_engine(first.query(on.device.get()))) {
+      MESSAGE("skipped: " << on.name << " has no copy engine");
+      continue;
+    }
+    for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32})
+      for (const std::int64_t cols : {40, 64, 130, 700, 2000})
+        for (const int pairs : {16, 512}) {
+          const PackedMode mode = element == Dtype::f32 ? PackedMode::f16x3 : element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1;
+          const bool in_turn = cols >= 130 && random.below(2) == 0;
+          const UnpackMmaConfig config{.mode = mode,
+                                       .row_warps = in_turn ? 1 : pick<int>(random, {1, 2, 4}),
+                                       .column_warps = in_turn ? 1 : pick<int>(random, {1, 2}),
+                                       .k_warps = in_turn ? 2 : 1,
+                                       .warp_strips = pick<int>(random, {1, 2, 4}),
+                                       .warp_columns = pick<int>(random, {8, 16, 32}),
+                                       .stages = pick<int>(random, {3, 4, 5}),
+                                       .strip_pairs = pairs,
+                                       .k_split = cols == 2000 ? 3 : 1,
+                                       .bulk_strips = true,
+                                       .stream_strips = random.below(2) == 0};
+          const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
+          const UnpackCase c(uneven_mask(130, cols, random.bits()), persistent(1 + random.below(40), element, layout), random.bits());
+          subject().check(on, c, codegen::to_map(config));
+        }
+  }
 }
 
 TEST_CASE("unpack_mma: the same config gives the same bits in every thread order, slices of k included") {

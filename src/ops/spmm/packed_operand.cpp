@@ -14,6 +14,16 @@ PackedLayout layout_of(const SpmmQuery& query, PackedMode mode, const PackedStru
 
 }  // namespace
 
+bool reads_strips_from_memory(const SpmmQuery& query, PackedMode mode) {
+  if (packs_in_workspace(query)) return false;
+  if (query.policy == Policy::cold) return true;
+  if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
+  // Each nonzero in a pair of its own is an upper bound, in most masks not far off.
+  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) * packed_header_bytes +
+                       static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(mode);
+  return bytes > static_cast<double>(query.device->info().l2_bytes);
+}
+
 std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode) {
   if (!packs_in_workspace(query)) return 0;
   return checked_multiply(packed_sets(query), packed_layout_bound(mode, query.statistics).set_bytes, "bytes of packed values");

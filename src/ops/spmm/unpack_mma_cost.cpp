@@ -53,7 +53,8 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double promotion = c.promotion_blocks > 0 ? c.warp_strips * octets * 4 * terms(c) / c.promotion_blocks : 0;
   const double team_threads = threads(c) / static_cast<double>(teams(c));
   const double stage_bytes = tile_strips(c) * size.strip_bytes + dense_stage_bytes(c);
-  const double copies = stage_bytes / 16 / team_threads * (teams(c) == 1 ? 5 : 2.5);
+  const double by_threads = dense_stage_bytes(c) + (c.bulk_strips ? 0 : tile_strips(c) * size.strip_bytes);
+  const double copies = by_threads / 16 / team_threads * (teams(c) == 1 ? 5 : 2.5);
   const double splitting = splits_dense(c) ? packed_strip_columns * tile_columns(c) / team_threads * 10 : 0;
   const double loop = teams(c) == 1 ? 95.4 : 22;
   const double issue = warps * (multiplications + loads + unpacking + promotion + copies + splitting + loop) / 4;

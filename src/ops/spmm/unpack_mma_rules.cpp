@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/copy_engine.hpp"
 #include "ops/grid.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/split_dense.hpp"
@@ -75,6 +76,8 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.stages < (splits_dense(c.config) ? 3 : 2) || c.config.stages > 8; }},
     Rule{"strip_pairs is a multiple of 4 up to 512",
          [](const Case& c) { return c.config.strip_pairs < 4 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
+    Rule{"bulk_strips takes the copy engine of sm_90 and later", [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
+    Rule{"stream_strips is for strips that come in bulk", [](const Case& c) { return c.config.stream_strips && !c.config.bulk_strips; }},
     Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
          [](const Case& c) {
            return c.config.promotion_blocks < 0 || c.config.promotion_blocks > 1024 ||

@@ -9,7 +9,9 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/copy_engine.hpp"
 #include "ops/machine.hpp"
+#include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
 namespace vostok::ops::unpack_mma {
@@ -123,6 +125,8 @@ UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   if (teams(config) == 1) return config;
   config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
   if (terms(config) == 1) config.promotion_blocks = 0;
+  config.bulk_strips = has_copy_engine(query);
+  config.stream_strips = config.bulk_strips && reads_strips_from_memory(query, config.mode);
   return config;
 }
 
@@ -161,9 +165,15 @@ UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shap
   return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages), split_step);
 }
 
-/// A config, and what may be better of its kind: room for the densest strips, and sums that stay in the tensor cores.
-void add_variants(std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
+/// A config, and what may be better of its kind: strips copied the other way, room for the densest of them, and sums that stay in the tensor cores.
+void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
   add_new(list, config);
+  if (has_copy_engine(query)) {
+    UnpackMmaConfig copied = config;
+    copied.bulk_strips = !config.bulk_strips;
+    copied.stream_strips = copied.bulk_strips && reads_strips_from_memory(query, config.mode);
+    add_new(list, copied);
+  }
   UnpackMmaConfig roomy = config;
   roomy.strip_pairs = packed_most_pairs;
   add_new(list, roomy);
@@ -224,7 +234,7 @@ std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {
   for (const Terms& terms : all_terms(query))
     for (const Shape& shape : shapes_for(query))
       for (const int stages : stage_counts)
-        for (const int split_step : split_steps) add_variants(list, config_of(query, terms, shape, stages, split_step));
+        for (const int split_step : split_steps) add_variants(query, list, config_of(query, terms, shape, stages, split_step));
   return list;
 }
 

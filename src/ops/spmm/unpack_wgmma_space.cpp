@@ -8,6 +8,7 @@
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
@@ -94,6 +95,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query);
+  config.stream_strips = reads_strips_from_memory(query, config.mode);
   config.stages = stages_that_fit(query, config);
   return config;
 }
