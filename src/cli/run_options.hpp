@@ -14,7 +14,7 @@ namespace vostok::cli {
 
 struct RunOptions {
   std::string matrix = {};               ///< a file; empty: none was named
-  std::string random = {};               ///< "ROWSxCOLSxSPARSITY"; empty: none was asked for
+  std::string random = {};               ///< "ROWSxCOLSxSPARSITY[xCOV]"; empty: none was asked for
   std::string band = {};                 ///< "ROWSxWIDTHxSPARSITY"; empty: none was asked for
   std::vector<std::string> fields = {};  ///< "field=value" of the problem, taken behind every other option (set_fields)
   PlanOptions plan = {};

@@ -108,7 +108,14 @@ class StripStages {
       if (i * size < left) copy_async<packed_unit_bytes>(to + i * size * packed_unit_bytes, from + i * size * packed_unit_bytes);
   }
 
-#if !defined(VOSTOK_EMULATOR)
+#if defined(VOSTOK_EMULATOR)
+  // It has no copy engine: the thread that would ask for the copy makes it, with the group of copies that all wait for.
+  __device__ static void initialise_barriers(const UnpackShared<F>&) {}
+  __device__ void copy_at_once(unsigned begin, unsigned units, const UnpackShared<F>& shared, unsigned stage) const {
+    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes;
+    for (unsigned i = 0; i < units * packed_unit_bytes; i += packed_unit_bytes) copy_async<packed_unit_bytes>(shared.strips(stage) + i, from + i);
+  }
+#else
   __device__ static void initialise_barriers(const UnpackShared<F>& shared) {
     if (Team::thread() != 0) return;
 #pragma unroll

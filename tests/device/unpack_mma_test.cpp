@@ -4,7 +4,6 @@
 
 #include "device/packed_trials.hpp"
 #include "device/unpack_harness.hpp"
-#include "ops/copy_engine.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
 using namespace vostok;
@@ -162,33 +161,25 @@ TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with
 TEST_CASE("unpack_mma: strips that come in bulk are right for teams and whole blocks, any number of k blocks, and where they do not fit") {
   sparse::Random random(seed + 3);
   MESSAGE("seed " << seed + 3);
-  for (const NamedDevice& on : subject().devices) {
-    const UnpackCase first(uneven_mask(70, 64, seed), persistent(16, Dtype::f16), seed);
-    if (!ops::has_copy_engine(first.query(on.device.get()))) {
-      MESSAGE("skipped: " << on.name << " has no copy engine");
-      continue;
-    }
-    for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32})
-      for (const std::int64_t cols : {40, 64, 130, 700, 2000})
-        for (const int pairs : {16, 512}) {
-          const PackedMode mode = element == Dtype::f32 ? PackedMode::f16x3 : element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1;
-          const bool in_turn = cols >= 130 && random.below(2) == 0;
-          const UnpackMmaConfig config{.mode = mode,
-                                       .row_warps = in_turn ? 1 : pick<int>(random, {1, 2, 4}),
-                                       .column_warps = in_turn ? 1 : pick<int>(random, {1, 2}),
-                                       .k_warps = in_turn ? 2 : 1,
-                                       .warp_strips = pick<int>(random, {1, 2, 4}),
-                                       .warp_columns = pick<int>(random, {8, 16, 32}),
-                                       .stages = pick<int>(random, {3, 4, 5}),
-                                       .strip_pairs = pairs,
-                                       .k_split = cols == 2000 ? 3 : 1,
-                                       .bulk_strips = true,
-                                       .stream_strips = random.below(2) == 0};
-          const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
-          const UnpackCase c(uneven_mask(130, cols, random.bits()), persistent(1 + random.below(40), element, layout), random.bits());
-          subject().check(on, c, codegen::to_map(config));
+  std::size_t turn = 0;
+  for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32})
+    for (const std::int64_t cols : {40, 64, 130, 700, 2000}) {
+      const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
+      const UnpackCase c(uneven_mask(130, cols, random.bits()), persistent(1 + random.below(40), element, layout), random.bits());
+      for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) {
+        if (subject().lacks(on, c, "bulk_strips", "true")) {
+          MESSAGE("skipped: " << on.name << " has no copy engine");
+          continue;
         }
-  }
+        for (const char* const pairs : {"16", "512"}) {
+          std::optional<FieldMap> config = walk(family(), c.query(on.device.get()), field_values(), random, "bulk_strips", "true");
+          REQUIRE(config);
+          subject().check(on, c, *config);
+          (*config)["strip_pairs"] = pairs;
+          if (!family().forbidden(c.query(on.device.get()), *config)) subject().check(on, c, *config);
+        }
+      }
+    }
 }
 
 TEST_CASE("unpack_mma: the same config gives the same bits in every thread order, slices of k included") {

@@ -24,7 +24,7 @@ ErrorCode code_of(const std::string& random) {
   return vostok::test::code_of([&] { parse_random_matrix(random); });
 }
 
-TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
+TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, with a row variation or without, and nothing else") {
   const RandomMatrix shape = parse_random_matrix("2048x512x0.9");
   CHECK(shape.rows == 2048);
   CHECK(shape.cols == 512);
@@ -33,8 +33,28 @@ TEST_CASE("a random matrix is ROWSxCOLSxSPARSITY, and nothing else") {
   CHECK(parse_random_matrix("0x5x0.5").nonzeros() == 0);
   CHECK(parse_random_matrix("3x5x1").nonzeros() == 0);
   CHECK(parse_random_matrix("3x5x0").nonzeros() == 15);
-  for (const char* text : {"", "5", "5x5", "5x5x", "x5x0.5", "5x5x0.5x", "5x5x0.5 ", "5 x5x0.5", "5,5,0.5", "-1x5x0.5", "5x5x1.5", "5x5x-0.5",
-                           "5x5xnan", "5.5x5x0.5", "99999999999999999999x5x0.5", "2147483647x5x0.9", "5x2147483648x0.9"}) {
+  for (const char* text : {"",
+                           "5",
+                           "5x5",
+                           "5x5x",
+                           "x5x0.5",
+                           "5x5x0.5x",
+                           "5x5x0.5 ",
+                           "5 x5x0.5",
+                           "5,5,0.5",
+                           "-1x5x0.5",
+                           "5x5x1.5",
+                           "5x5x-0.5",
+                           "5x5xnan",
+                           "5.5x5x0.5",
+                           "99999999999999999999x5x0.5",
+                           "2147483647x5x0.9",
+                           "5x2147483648x0.9",
+                           "5x5x0.5x-1",
+                           "5x5x0.5xnan",
+                           "5x5x0.5x101",
+                           "5x5x0.5x0.5x",
+                           "5x5x0.5x0.5x1"}) {
     CAPTURE(std::string(text));
     CHECK(code_of(text) == ErrorCode::invalid_argument);
   }
@@ -67,6 +87,15 @@ TEST_CASE("the matrix that is made has the promised nonzeros and depends on the 
   CHECK(one.nonzeros() == shape.nonzeros());
   CHECK(one.column_indices == make_random_matrix(shape, 1).column_indices);
   CHECK(one.column_indices != make_random_matrix(shape, 2).column_indices);
+}
+
+TEST_CASE("a random matrix has the row variation that was asked for, and none otherwise") {
+  const auto variation = [](const char* text) {
+    const sparse::Csr made = make_random_matrix(parse_random_matrix(text), 1);
+    return sparse::statistics(made.rows, made.cols, made.row_offsets, made.column_indices).row_variation;
+  };
+  CHECK(variation("500x800x0.9") == doctest::Approx(0));
+  CHECK(variation("500x800x0.9x0.7") == doctest::Approx(0.7).epsilon(0.05));
 }
 
 TEST_CASE("enumerations are listed and parsed by the names of the API") {
