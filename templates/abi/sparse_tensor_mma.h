@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/sparse_tensor.h"
+#include "abi/strip_stages.h"
 
 namespace vostok {
 
@@ -58,23 +59,16 @@ constexpr int dense_stage_bytes(const SparseTensorMmaConfig& config) { return pa
 constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
   return tile_strips(config) * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
 }
-/// Where each strip of a tile starts, and where the last one ends: words, rounded up to 16 bytes.
-constexpr int strip_start_words(const SparseTensorMmaConfig& config) { return (tile_strips(config) + 1 + 3) / 4 * 4; }
-
-/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and as many asked for,
-/// before the first barrier.
-constexpr int strip_places(const SparseTensorMmaConfig& config) { return 2 * (config.stages - 1); }
 
 /// Threads copy the strips.
 constexpr bool copies_in_bulk(const SparseTensorMmaConfig&) { return false; }
 constexpr bool streams_strips(const SparseTensorMmaConfig&) { return false; }
-constexpr int strip_barrier_bytes(const SparseTensorMmaConfig&) { return 0; }
+constexpr int strip_barriers(const SparseTensorMmaConfig&) { return 0; }
+
+/// Shared memory of a team: of the block.
+constexpr int team_shared_bytes(const SparseTensorMmaConfig& config) { return (strip_ring_bytes(config) + 127) / 128 * 128; }
 
 /// Dynamic shared memory of a block.
-constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) {
-  const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
-  const int places = strip_places(config) * 4 * strip_start_words(config);
-  return (config.stages * stage + places + 127) / 128 * 128;
-}
+constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) { return team_shared_bytes(config); }
 
 }  // namespace vostok

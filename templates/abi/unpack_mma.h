@@ -4,6 +4,7 @@
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
+#include "abi/strip_stages.h"
 #include "abi/unpack_sum.h"
 
 namespace vostok {
@@ -149,34 +150,27 @@ constexpr int strip_stage_units(const UnpackMmaConfig& config) {
 /// Scales of B's columns of one k block.
 constexpr int column_scale_bytes(const UnpackMmaConfig& config) { return packed_scales_rows(config.mode) ? 4 * tile_columns(config) : 0; }
 
-/// Where each strip of a tile starts, and where the last one ends: words, rounded up to 16 bytes.
-constexpr int strip_start_words(const UnpackMmaConfig& config) { return (tile_strips(config) + 1 + 3) / 4 * 4; }
-
-/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and as many asked for,
-/// before the first barrier.
-constexpr int strip_places(const UnpackMmaConfig& config) { return 2 * (config.stages - 1); }
-
 /// Whether the strips of a stage arrive at a barrier of it.
 constexpr bool copies_in_bulk(const UnpackMmaConfig& config) { return config.bulk_strips; }
 constexpr bool streams_strips(const UnpackMmaConfig& config) { return config.stream_strips; }
 
-/// Those barriers, one for each stage.
-constexpr int strip_barrier_bytes(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? 8 * config.stages : 0; }
+/// Those barriers, one for each stage of each team. They come after all that the teams' sums may overwrite.
+constexpr int strip_barriers(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? teams(config) * config.stages : 0; }
 
 /// Buffers of what the block splits: one is filled while the other is multiplied.
 inline constexpr int split_buffers = 2;
 
 /// Shared memory of a team.
 constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
-  const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config) + 4 * strip_start_words(config);
   const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
-  const int places = strip_places(config) * 4 * strip_start_words(config);
-  return (config.stages * stage + places + split + scales + strip_barrier_bytes(config) + 127) / 128 * 128;
+  return (strip_ring_bytes(config) + split + scales + 127) / 128 * 128;
 }
 
 /// Dynamic shared memory of a block.
-constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config) { return teams(config) * team_shared_bytes(config); }
+constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
+  return teams(config) * team_shared_bytes(config) + (8 * strip_barriers(config) + 127) / 128 * 128;
+}
 
 /// What the teams' sums take of it at the end.
 constexpr int team_sums_bytes(const UnpackMmaConfig& config) { return teams(config) == 1 ? 0 : threads(config) * 4 * lane_sums(config); }

@@ -83,20 +83,23 @@ class UnpackShared {
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
   static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
   static constexpr int places_begin = starts_begin + config.stages * start_bytes;
-  static constexpr int barriers_begin = places_begin + strip_places(config) * start_bytes;
-  static constexpr int end = barriers_begin + strip_barrier_bytes(config);
+  static constexpr int end = places_begin + strip_places(config) * start_bytes;
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
-  static_assert(barriers_begin % 8 == 0, "barriers have 8 bytes");
-  static constexpr int bytes = shared_bytes(F::traits, F::config) / teams(F::config);
+  static constexpr int bytes = team_shared_bytes(F::config);
   static_assert(end <= bytes, "shared_bytes differs from the layout");
 
  public:
-  /// As a kernel has it: a part for each team.
-  struct Block {
+  struct Teams {
     alignas(128) unsigned char team[teams(config)][bytes];
   };
+  struct TeamsAndBarriers : Teams {
+    unsigned long long barriers[strip_barriers(config)];
+  };
+  /// As a kernel has it: a part for each team and, where strips come in bulk, the barriers of all.
+  using Block = typename detail::Either<Teams, TeamsAndBarriers, copies_in_bulk(config)>::Type;
 
-  __device__ explicit UnpackShared(unsigned team) : bytes_(dynamic_shared<Block>().team[team]), address_(shared_address(bytes_)) {
+  __device__ explicit UnpackShared(unsigned team)
+      : bytes_(dynamic_shared<Block>().team[team]), address_(shared_address(bytes_)), barriers_(barriers_of(team)) {
     make_opaque(address_);
   }
 
@@ -107,7 +110,7 @@ class UnpackShared {
   /// Where the strips of strip_places coming k blocks lie in the packed data, each as in starts().
   __device__ SharedAddress places() const { return address_ + places_begin; }
   /// Where the strips of a stage arrive, if they come in bulk.
-  __device__ SharedAddress barrier(unsigned stage) const { return address_ + (barriers_begin + stage * 8); }
+  __device__ SharedAddress barrier(unsigned stage) const { return barriers_ + stage * 8; }
   /// The terms of a split B, and what they are split from.
   __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * dense_bytes); }
   __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * dense_bytes; }
@@ -118,8 +121,14 @@ class UnpackShared {
   }
 
  private:
+  static __device__ SharedAddress barriers_of(unsigned team) {
+    if constexpr (copies_in_bulk(config)) return shared_address(dynamic_shared<Block>().barriers + team * config.stages);
+    else return {};
+  }
+
   unsigned char* bytes_;
-  SharedAddress address_;  ///< of the same
+  SharedAddress address_;   ///< of the same
+  SharedAddress barriers_;  ///< of the team
 };
 
 }  // namespace vostok

@@ -109,7 +109,7 @@ constexpr std::array rules = {
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
     Rule{"the sums of k_warps do not fit in the place of the stages",
-         [](const Case& c) { return team_sums_bytes(c.config) > shared_bytes(c.traits, c.config); }},
+         [](const Case& c) { return team_sums_bytes(c.config) > teams(c.config) * team_shared_bytes(c.config); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config); }},

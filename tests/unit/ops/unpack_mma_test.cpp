@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "base/checked.hpp"
 #include "codegen/fields.hpp"
@@ -198,6 +199,36 @@ TEST_CASE("a stage of unpack_mma holds B and the strips, and blocks that split B
         (3 * (16384 + 8 * (128 + 800) + 48) + 2 * 2 * 48 + 2 * (16384 + 256) + 127) / 128 * 128);
   const UnpackMmaConfig direct{.mode = PackedMode::f16x1, .row_warps = 4, .warp_columns = 16, .stages = 4};
   CHECK(shared_bytes(UnpackMmaTraits{}, direct) == (4 * (2048 + 8 * (128 + 2048) + 48) + 2 * 3 * 48 + 127) / 128 * 128);
+  UnpackMmaConfig in_bulk = direct;
+  in_bulk.stages = 8;  // each with a barrier
+  in_bulk.bulk_strips = true;
+  CHECK(shared_bytes(UnpackMmaTraits{}, in_bulk) == (8 * (2048 + 8 * (128 + 2048) + 48) + 2 * 7 * 48 + 127) / 128 * 128 + 128);
+}
+
+TEST_CASE("unpack_mma's strips come in bulk where there is a copy engine, and are streamed where the next call finds them in L2 no longer") {
+  const TopologyStatistics weights = statistics_of(8192, 8192, 0.2);
+  const Spmm problem{.n = 8, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
+  const auto in_bulk = [](UnpackMmaConfig& c) { c.bulk_strips = true, c.stream_strips = false; };
+  CHECK(holds(forbidden(query_of(problem, weights), in_bulk), "copy engine"));
+
+  const test::FakeDevice hopper;
+  ops::SpmmQuery query = query_of(problem, weights, &hopper);
+  CHECK(forbidden(query, in_bulk).empty());
+  CHECK(holds(forbidden(query, [](UnpackMmaConfig& c) { c.bulk_strips = false, c.stream_strips = true; }), "in bulk"));
+  for (const Policy policy : {Policy::warm, Policy::cold}) {
+    query.policy = policy;
+    std::set<std::tuple<bool, bool, bool>> ways;  // of teams, in bulk, streamed
+    for (const UnpackMmaConfig& c : ops::unpack_mma::space(query))
+      if (ops::unpack_mma::admits(query, c)) ways.emplace(teams(c) > 1, c.bulk_strips, c.stream_strips);
+    const bool streams = policy == Policy::cold;
+    const std::set<std::tuple<bool, bool, bool>> wanted = {
+        {false, false, false}, {false, true, streams}, {true, false, false}, {true, true, streams}};
+    CHECK(ways == wanted);
+  }
+  // What a call packs itself is in L2 when it multiplies.
+  query = query_of({.n = 8, .element = Dtype::f16}, weights, &hopper);
+  query.policy = Policy::cold;
+  CHECK_FALSE(ops::reads_strips_from_memory(query, PackedMode::f16x1));
 }
 
 TEST_CASE("unpack_mma packs, prepares, multiplies and sums") {

@@ -264,6 +264,16 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
   CHECK(ways(half) == Ways{{false, false}, {true, false}});
 }
 
+TEST_CASE("unpack_wgmma streams strips that the next call does not find in L2") {
+  const test::FakeDevice hopper;
+  ops::SpmmQuery query =
+      query_of({.n = 64, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.3), &hopper);
+  for (const Policy policy : {Policy::warm, Policy::cold}) {
+    query.policy = policy;
+    for (const UnpackWgmmaConfig& config : ops::unpack_wgmma::short_list(query)) CHECK(config.stream_strips == (policy == Policy::cold));
+  }
+}
+
 TEST_CASE("unpack_wgmma prepares B, multiplies and sums") {
   for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})
     for (const int k_split : {1, 2}) {
