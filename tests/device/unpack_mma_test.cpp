@@ -145,15 +145,15 @@ TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with
         const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
         const UnpackCase c(uneven_mask(70, cols, seed), persistent(1 + random.below(40), element, layout), seed);
         const bool wide = element == Dtype::f32;
-        UnpackMmaConfig config{.mode = wide ? PackedMode::f16x3 : PackedMode::f16x1,
-                               .row_warps = 1,
-                               .k_warps = cols > 512 ? 4 : 2,
-                               .warp_strips = 1 << random.below(2),
-                               .warp_columns = 16,
-                               .stages = 3,
-                               .strip_pairs = pairs,
-                               .k_split = cols > 512 ? 2 : 1,  // slices of 6 and 5 blocks for 4 warps
-                               .prepare_dense = wide && random.below(2) == 0};
+        const UnpackMmaConfig config{.mode = wide ? PackedMode::f16x3 : PackedMode::f16x1,
+                                     .row_warps = 1,
+                                     .k_warps = cols > 512 ? 4 : 2,
+                                     .warp_strips = 1 << random.below(2),
+                                     .warp_columns = 16,
+                                     .stages = 3,
+                                     .strip_pairs = pairs,
+                                     .k_split = cols > 512 ? 2 : 1,  // slices of 6 and 5 blocks for 4 warps
+                                     .prepare_dense = wide && random.below(2) == 0};
         for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, codegen::to_map(config));
       }
 }

@@ -260,7 +260,7 @@ TEST_CASE("unpack_mma's grid has a block for each tile and slice of each product
   CHECK(shape.block.x == 64);
   CHECK(shape.grid.x == 5 * 4);
   CHECK(shape.grid.y == 2 * 3);
-  const std::int64_t partial = std::int64_t{3} * 2 * (5 * 64) * (4 * 32) * 4;
+  const std::int64_t partial = std::int64_t{3} * 2 * 5 * 64 * 4 * 32 * 4;
   const std::int64_t tiles = std::int64_t{3} * 2 * 10 * 16384;
   const std::int64_t scales = std::int64_t{3} * 10 * 128 * 4;
   CHECK(family().workspace_bytes(query, codegen::to_map(config)) == tiles + scales + partial);

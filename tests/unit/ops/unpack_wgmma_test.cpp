@@ -347,7 +347,7 @@ TEST_CASE("unpack_wgmma's workspace holds packed values, B's tiles, their scales
   const std::int64_t tiles_begin = layout.dense.tiles_offset_bytes;
   CHECK(tiles_begin > 0);
   CHECK(tiles_begin % 256 == 0);
-  CHECK(layout.dense.scales_offset_bytes == tiles_begin + 2 * 2 * 4 * 16384);
-  CHECK(layout.product.partial_offset_bytes == layout.dense.scales_offset_bytes + 2 * 4 * 128 * 4);
-  CHECK(layout.bytes == layout.product.partial_offset_bytes + 2 * 2 * 320 * 128 * 4);
+  CHECK(layout.dense.scales_offset_bytes == tiles_begin + std::int64_t{2} * 2 * 4 * 16384);
+  CHECK(layout.product.partial_offset_bytes == layout.dense.scales_offset_bytes + std::int64_t{2} * 4 * 128 * 4);
+  CHECK(layout.bytes == layout.product.partial_offset_bytes + std::int64_t{2} * 2 * 320 * 128 * 4);
 }
