@@ -99,8 +99,8 @@ void make_schema(Connection& connection, Content content) {
     const Transaction one_state(connection, Transaction::Lock::shared);
     if (is_made(connection, content)) return;
   }
-  // Takes effect only in a file without pages: evicted rows can give their space back.
-  if (content == Content::code) connection.execute("PRAGMA auto_vacuum = INCREMENTAL");
+  // Takes effect only in a file without pages: evicted rows can give their space back, and a kernel of some ten kilobytes is read in a few calls.
+  if (content == Content::code) connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA page_size = 16384");
   Transaction transaction(connection);
   if (is_made(connection, content)) return;  // another opener was first
   connection.execute(content == Content::tuning ? tuning_schema : code_schema);

@@ -150,21 +150,23 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, co
 
 }  // namespace
 
+UnpackMmaTraits stage_traits(const SpmmQuery& query) { return {.element = query.problem.element, .dense_layout = query.problem.dense_layout}; }
+
 UnpackMmaTraits traits(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
-  return {.element = problem.element,
-          .output = problem.output.value_or(problem.element),
-          .batched = problem.batch > 1,
-          .dense_layout = problem.dense_layout,
-          .output_layout = problem.output_layout,
-          .dense_alignment = dense_alignment(query),
-          .output_alignment = output_alignment(query),
-          .bias = epilogue.bias,
-          .activation = epilogue.activation,
-          .scale = epilogue.scale,
-          .residual = epilogue.residual,
-          .accumulate = epilogue.accumulate};
+  UnpackMmaTraits t = stage_traits(query);
+  t.output = problem.output.value_or(problem.element);
+  t.batched = problem.batch > 1;
+  t.output_layout = problem.output_layout;
+  t.dense_alignment = dense_alignment(query);
+  t.output_alignment = output_alignment(query);
+  t.bias = epilogue.bias;
+  t.activation = epilogue.activation;
+  t.scale = epilogue.scale;
+  t.residual = epilogue.residual;
+  t.accumulate = epilogue.accumulate;
+  return t;
 }
 
 std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.statistics.cols); }

@@ -18,6 +18,8 @@ namespace unpack_mma {
 
 /// What the problem fixes for the kernel.
 UnpackMmaTraits traits(const SpmmQuery& query);
+/// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
+UnpackMmaTraits stage_traits(const SpmmQuery& query);
 
 /// k blocks of 64 of the matrix, and of a slice of k.
 std::int64_t k_blocks(const SpmmQuery& query);

@@ -130,7 +130,7 @@ int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr int registers = 64 * 1024;
   constexpr int register_step = 8;
   const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(config), most_registers), register_step));
-  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(traits(query), config) + reserved_bytes),
+  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(stage_traits(query), config) + reserved_bytes),
                    threads_of_multiprocessor(query.device) / threads(config), registers / (threads(config) * thread_registers)});
 }
 
@@ -150,10 +150,12 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const UnpackMmaConfig& config) { return forbidden(query, config); });
 }
 
-bool admits(const SpmmQuery& query, const UnpackMmaConfig& config) { return first_broken(rules, Case{query, traits(query), config}) == rules.end(); }
+bool admits(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  return first_broken(rules, Case{query, stage_traits(query), config}) == rules.end();
+}
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) {
-  const auto broken = first_broken(rules, Case{query, traits(query), config});
+  const auto broken = first_broken(rules, Case{query, stage_traits(query), config});
   return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 

@@ -122,13 +122,16 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
   return layout;
 }
 
+UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return {.element = query.problem.element, .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
+}
+
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
-  UnpackWgmmaTraits t = {.element = problem.element,
-                         .batched = problem.batch > 1,
-                         .dense_layout = config.prepare_dense ? Layout::row_major : problem.dense_layout,
-                         .long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks};
+  UnpackWgmmaTraits t = stage_traits(query, config);
+  t.batched = problem.batch > 1;
+  t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks;
   // A kernel that adds up part of k leaves C and the epilogue to the sum.
   if (launched_slices(config) > 1) return t;
   t.output = problem.output.value_or(problem.element);

@@ -20,6 +20,8 @@ namespace unpack_wgmma {
 
 /// What the problem, and how a config cuts it, fix for the kernel.
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
+/// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
+UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
 /// k blocks of 64 of a slice of k.
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config);

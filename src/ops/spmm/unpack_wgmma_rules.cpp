@@ -21,7 +21,7 @@ struct Case {
   const SpmmQuery& query;
   const UnpackWgmmaConfig& config;
 
-  UnpackWgmmaTraits traits() const { return unpack_wgmma::traits(query, config); }
+  UnpackWgmmaTraits traits() const { return stage_traits(query, config); }
   Slicing slicing() const { return {config.k_split, config.cluster_sums}; }
 };
 

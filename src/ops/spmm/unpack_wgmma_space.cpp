@@ -82,7 +82,7 @@ int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
   const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
-  const std::int64_t stage = stage_bytes(traits(query, config), config) + 16;
+  const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
   const auto fitting =
