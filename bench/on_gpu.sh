@@ -23,6 +23,7 @@ sparse_mlp a 90 % sparse perceptron trained beside its dense-masked twin, its ma
 ablation   bench_ablation: each technique off, one at a time
 overhead   bench_overhead: execute beside a raw launch
 plan       bench_plan: what a plan costs, with no cache, from a cold process's files, and decided before
+tune       vostok tune with ARGUMENTs, e.g. --problems span.problems.txt --time-limit 300; what it found as text in OUT/tuning.txt, also where it was cut short
 all        the measurements one after another, the most important first, within --deadline SECONDS (default 560). ARGUMENTs that are
            steps replace the list; others go to spmm, sddmm and softmax (default: --effort quick --budget 3). Leaves three files in OUT:
            results.tar.gz, summary.txt and tuning.db; kernels and choices stay in VOSTOK_CACHE_DIR (default: a folder in TMPDIR) for the
@@ -143,6 +144,11 @@ case $step in
     "$bin/test_device_ops" "$@" 2>&1 | tee "$out/test_device_ops.log"
     ;;
   memcheck | racecheck) sanitize "$step" "$@" ;;
+  tune)
+    trap '"$bin/vostok" cache dump --out "$out/tuning.txt"' EXIT
+    trap 'exit 143' TERM INT
+    "$bin/vostok" tune "$@" 2>&1 | tee "$out/tune.log"
+    ;;
   all) all "$@" ;;
   spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | overhead | plan) measure "$step" "$@" ;;
   *) usage; exit 2 ;;

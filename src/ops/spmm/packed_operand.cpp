@@ -14,8 +14,8 @@ PackedLayout layout_of(const SpmmQuery& query, PackedMode mode, const PackedStru
 
 }  // namespace
 
-bool reads_strips_from_memory(const SpmmQuery& query, PackedMode mode) {
-  if (packs_in_workspace(query)) return false;
+bool reads_strips_once(const SpmmQuery& query, PackedMode mode, int tile_columns) {
+  if (packs_in_workspace(query) || query.n.most > tile_columns || packed_sets(query) < query.problem.batch) return false;
   if (query.policy == Policy::cold) return true;
   if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
   // Each nonzero in a pair of its own is an upper bound, in most masks not far off.

@@ -33,8 +33,9 @@ inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.va
 /// Sets of values: one for the batch, or one for each product.
 inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
 
-/// Whether strips that were packed once have to come from memory at every call: a cold cache, or more of them than L2 holds.
-bool reads_strips_from_memory(const SpmmQuery& query, PackedMode mode);
+/// Whether what a call has read of strips is not read from L2 again: by no other tile of this many columns and no other product of the batch, nor by
+/// the next call, since the cache is cold or strips are more than it holds.
+bool reads_strips_once(const SpmmQuery& query, PackedMode mode, int tile_columns);
 
 /// Bytes of the workspace that packed values take, a multiple of 256; none where they are persistent.
 std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode);

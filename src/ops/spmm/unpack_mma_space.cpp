@@ -126,7 +126,7 @@ UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
   if (terms(config) == 1) config.promotion_blocks = 0;
   config.bulk_strips = has_copy_engine(query);
-  config.stream_strips = config.bulk_strips && reads_strips_from_memory(query, config.mode);
+  config.stream_strips = config.bulk_strips && reads_strips_once(query, config.mode, tile_columns(config));
   return config;
 }
 
@@ -171,7 +171,7 @@ void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, co
   if (has_copy_engine(query)) {
     UnpackMmaConfig copied = config;
     copied.bulk_strips = !config.bulk_strips;
-    copied.stream_strips = copied.bulk_strips && reads_strips_from_memory(query, config.mode);
+    copied.stream_strips = copied.bulk_strips && reads_strips_once(query, config.mode, tile_columns(config));
     add_new(list, copied);
   }
   UnpackMmaConfig roomy = config;
