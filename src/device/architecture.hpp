@@ -7,15 +7,21 @@
 
 namespace vostok::device {
 
-/// 90 of "sm_90" and "sm_90a"; nothing of what is no GPU's.
-inline std::optional<int> capability_of(std::string_view architecture) {
+struct ArchitectureName {
+  int capability = 0;            ///< 90 of "sm_90" and "sm_90a"
+  std::string_view suffix = {};  ///< "a" of "sm_90a"; a part of the text that was read
+};
+
+/// Nothing of what is no GPU's.
+inline std::optional<ArchitectureName> parse_architecture(std::string_view text) {
   constexpr std::string_view prefix = "sm_";
-  if (!architecture.starts_with(prefix)) return std::nullopt;
-  architecture.remove_prefix(prefix.size());
-  int number = 0;
-  const auto parsed = std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
-  if (parsed.ec != std::errc{}) return std::nullopt;
-  return number;
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  ArchitectureName name;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), name.capability);
+  if (error != std::errc()) return std::nullopt;
+  name.suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
+  return name;
 }
 
 }  // namespace vostok::device

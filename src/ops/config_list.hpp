@@ -27,6 +27,13 @@ auto first_broken(const Rules& rules, const Case& c) {
   return std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.breaks(c); });
 }
 
+/// Its reason; nothing where the case breaks none.
+template <class Rules, class Case>
+std::optional<std::string> reason_against(const Rules& rules, const Case& c) {
+  const auto broken = first_broken(rules, c);
+  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+}
+
 /// Those that `admits(config)`, cheapest `predict_us(config)` first; of equal ones the one that came first.
 template <class Config, class Admits, class Predict>
 std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& admits, const Predict& predict_us) {

@@ -13,7 +13,8 @@ inline bool has_copy_engine(const Query& query) {
   constexpr int first_capability = 90;
   if (query.device == nullptr) return false;
   const std::string& architecture = query.device->architecture();
-  return architecture == "emulator" || device::capability_of(architecture).value_or(0) >= first_capability;
+  const auto name = device::parse_architecture(architecture);
+  return architecture == "emulator" || (name && name->capability >= first_capability);
 }
 
 }  // namespace vostok::ops

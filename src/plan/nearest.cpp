@@ -27,8 +27,8 @@ double log_imbalance(const Features& f) {
 
 /// 9 for "sm_90" and "sm_90a"; nothing for what is no GPU.
 std::optional<int> generation(std::string_view architecture) {
-  const std::optional<int> capability = device::capability_of(architecture);
-  return capability ? std::optional(*capability / 10) : std::nullopt;
+  const auto name = device::parse_architecture(architecture);
+  return name ? std::optional(name->capability / 10) : std::nullopt;
 }
 
 bool within_a_tenth(std::int64_t a, std::int64_t b) {

@@ -62,8 +62,6 @@ constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
 
 /// Threads copy the strips.
 constexpr bool copies_in_bulk(const SparseTensorMmaConfig&) { return false; }
-constexpr bool streams_strips(const SparseTensorMmaConfig&) { return false; }
-constexpr int strip_barriers(const SparseTensorMmaConfig&) { return 0; }
 
 /// Shared memory of a team: of the block.
 constexpr int team_shared_bytes(const SparseTensorMmaConfig& config) { return (strip_ring_bytes(config) + 127) / 128 * 128; }

@@ -152,7 +152,6 @@ constexpr int column_scale_bytes(const UnpackMmaConfig& config) { return packed_
 
 /// Whether the strips of a stage arrive at a barrier of it.
 constexpr bool copies_in_bulk(const UnpackMmaConfig& config) { return config.bulk_strips; }
-constexpr bool streams_strips(const UnpackMmaConfig& config) { return config.stream_strips; }
 
 /// Those barriers, one for each stage of each team. They come after all that the teams' sums may overwrite.
 constexpr int strip_barriers(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? teams(config) * config.stages : 0; }

@@ -128,7 +128,7 @@ class StripStages {
     const unsigned barrier = shared.barrier(stage).at;
     arrive_expecting(barrier, units * packed_unit_bytes);
     const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes;
-    if (units > 0) copy_bulk<streams_strips(F::config)>(shared.strips(stage).at, from, units * packed_unit_bytes, barrier);
+    if (units > 0) copy_bulk<F::config.stream_strips>(shared.strips(stage).at, from, units * packed_unit_bytes, barrier);
   }
 #endif
 

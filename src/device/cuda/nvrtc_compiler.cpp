@@ -1,9 +1,9 @@
 #include "device/cuda/nvrtc_compiler.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.hpp"
+#include "device/architecture.hpp"
 #include "device/cuda/nvrtc_log.hpp"
 #include "device/cuda/nvrtc_program.hpp"
 
@@ -31,19 +31,17 @@ std::vector<std::string> compile_options(const Nvrtc& library, const CompileTarg
 }  // namespace
 
 CompileTarget choose_target(const std::string& architecture, const std::vector<int>& known) {
-  constexpr std::string_view prefix = "sm_";
-  int number = 0;
-  const char* const end = architecture.data() + architecture.size();
-  const char* rest = end;
-  if (architecture.starts_with(prefix)) rest = std::from_chars(architecture.data() + prefix.size(), end, number).ptr;
-  if (number <= 0) fail(ErrorCode::compile_failed, "cannot compile for architecture \"{}\": it should read like sm_90", architecture);
+  const auto name = parse_architecture(architecture);
+  if (!name || name->capability <= 0)
+    fail(ErrorCode::compile_failed, "cannot compile for architecture \"{}\": it should read like sm_90", architecture);
+  const int number = name->capability;
 
   const auto above = std::upper_bound(known.begin(), known.end(), number);
   if (above == known.begin())
     fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC's oldest architecture is sm_{}", architecture, known.front());
   const int nearest = *std::prev(above);
   if (nearest == number) return {.option = fmt::format("-arch={}", architecture)};
-  if (rest != end) {
+  if (!name->suffix.empty()) {
     fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC does not know it and there is no portable form of it", architecture);
   }
   return {.option = fmt::format("-arch=compute_{}", nearest), .ptx = true};

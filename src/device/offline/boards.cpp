@@ -8,6 +8,7 @@
 
 #include "base/field_map.hpp"
 #include "base/text.hpp"
+#include "device/architecture.hpp"
 #include "device/cuda/device_properties.hpp"
 
 namespace vostok::device::offline {
@@ -63,12 +64,8 @@ const auto& not_newer(const List& list, int capability, Capability&& of) {
 
 /// 90 of "sm_90"; 0 where it is none that this library runs on.
 int capability_of(std::string_view architecture) {
-  constexpr std::string_view prefix = "sm_";
-  if (!architecture.starts_with(prefix)) return 0;
-  int capability = 0;
-  const char* const end = architecture.data() + architecture.size();
-  const auto [rest, error] = std::from_chars(architecture.data() + prefix.size(), end, capability);
-  return error == std::errc() && rest == end && capability >= cuda::oldest_capability ? capability : 0;
+  const auto name = parse_architecture(architecture);
+  return name && name->suffix.empty() && name->capability >= cuda::oldest_capability ? name->capability : 0;
 }
 
 const Board* find_board(std::string_view name) {

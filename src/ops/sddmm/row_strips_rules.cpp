@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/sum_parts.hpp"
@@ -87,10 +88,7 @@ constexpr std::array rules = {
 }  // namespace
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config) {
-  const Case c{query, traits(query), config};
-  for (const Rule& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
+  return reason_against(rules, Case{query, traits(query), config});
 }
 
 }  // namespace vostok::ops::row_strips

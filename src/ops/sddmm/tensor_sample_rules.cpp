@@ -144,8 +144,7 @@ bool admits(const SddmmQuery& query, const TensorSampleConfig& config) {
 }
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config) {
-  const auto broken = first_broken(rules, Case{query, sampled::traits(query), config});
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+  return reason_against(rules, Case{query, sampled::traits(query), config});
 }
 
 }  // namespace vostok::ops::tensor_sample

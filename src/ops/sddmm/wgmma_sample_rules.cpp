@@ -98,8 +98,7 @@ bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config) {
 }
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  const auto broken = first_broken(rules, Case{query, config, sampled::traits(query)});
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+  return reason_against(rules, Case{query, config, sampled::traits(query)});
 }
 
 }  // namespace vostok::ops::wgmma_sample

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
 
 #include "base/checked.hpp"
 #include "ops/spmm/csr_product.hpp"
@@ -28,14 +25,6 @@ struct Rule {
   const char* reason;
   bool (*breaks)(const Case<Config>&);
 };
-
-/// The reason of the first that is broken.
-template <class Config, std::size_t Count>
-std::optional<std::string> broken(const std::array<Rule<Config>, Count>& rules, const Case<Config>& c) {
-  for (const Rule<Config>& rule : rules)
-    if (rule.breaks(c)) return rule.reason;
-  return std::nullopt;
-}
 
 constexpr bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 constexpr bool is_power_of_two_up_to(int value, int most) { return is_power_of_two(value) && value <= most; }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/csr_rules.hpp"
@@ -79,11 +80,11 @@ bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config) { 
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const Case c{query, traits(query), config};
-  if (auto reason = broken(shape_rules, c)) return reason;
-  if (auto reason = broken(csr_product::operand_rules<NonzeroSplitConfig>, c)) return reason;
-  if (auto reason = broken(step_rules, c)) return reason;
-  if (auto reason = broken(csr_product::resource_rules<NonzeroSplitConfig>, c)) return reason;
-  return broken(size_rules, c);
+  if (auto reason = reason_against(shape_rules, c)) return reason;
+  if (auto reason = reason_against(csr_product::operand_rules<NonzeroSplitConfig>, c)) return reason;
+  if (auto reason = reason_against(step_rules, c)) return reason;
+  if (auto reason = reason_against(csr_product::resource_rules<NonzeroSplitConfig>, c)) return reason;
+  return reason_against(size_rules, c);
 }
 
 }  // namespace vostok::ops::nonzero_split

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/csr_rules.hpp"
@@ -89,13 +90,13 @@ constexpr std::array size_rules = {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config) {
   const Case c{query, traits(query), config};
-  if (auto reason = broken(shape_rules, c)) return reason;
-  if (auto reason = broken(csr_product::operand_rules<RowTileConfig>, c)) return reason;
-  if (auto reason = broken(step_rules, c)) return reason;
-  if (auto reason = broken(csr_product::resource_rules<RowTileConfig>, c)) return reason;
+  if (auto reason = reason_against(shape_rules, c)) return reason;
+  if (auto reason = reason_against(csr_product::operand_rules<RowTileConfig>, c)) return reason;
+  if (auto reason = reason_against(step_rules, c)) return reason;
+  if (auto reason = reason_against(csr_product::resource_rules<RowTileConfig>, c)) return reason;
   if (config.slot_entries > 0)
     if (auto reason = row_slots_declined(query.statistics, slot_shape(config), query.index)) return reason;
-  return broken(size_rules, c);
+  return reason_against(size_rules, c);
 }
 
 }  // namespace vostok::ops::row_tile

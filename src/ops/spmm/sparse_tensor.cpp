@@ -9,6 +9,7 @@
 #include "ops/grid.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/output_traits.hpp"
 
 namespace vostok::ops::sparse_tensor {
 
@@ -16,21 +17,13 @@ static_assert(codegen::lists_every_field<SparseTensorTraits>(), "fields(SparseTe
 
 SparseTensorTraits traits(const SpmmQuery& query, int launched_slices) {
   const Spmm& problem = query.problem;
-  const Epilogue& epilogue = problem.epilogue;
   SparseTensorTraits t = {.element = problem.element,
                           .output = Dtype::f32,
                           .batched = problem.batch > 1,
                           .dense_layout = problem.dense_layout,
                           .dense_alignment = dense_alignment(query)};
   if (launched_slices > 1) return t;
-  t.output = problem.output.value_or(problem.element);
-  t.output_layout = problem.output_layout;
-  t.output_alignment = output_alignment(query);
-  t.bias = epilogue.bias;
-  t.activation = epilogue.activation;
-  t.scale = epilogue.scale;
-  t.residual = epilogue.residual;
-  t.accumulate = epilogue.accumulate;
+  take_output(query, t);
   return t;
 }
 

@@ -113,8 +113,7 @@ std::optional<std::string> declines(const SpmmQuery& query) {
 bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return first_broken(rules, Case{query, config}) == rules.end(); }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  const auto broken = first_broken(rules, Case{query, config});
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+  return reason_against(rules, Case{query, config});
 }
 
 }  // namespace vostok::ops::sparse_tensor_mma

@@ -101,8 +101,7 @@ bool admits(const SpmmQuery& query, const SparseVectorConfig& config) {
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) {
-  const auto broken = first_broken(rules, Case{query, traits(query), config});
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+  return reason_against(rules, Case{query, traits(query), config});
 }
 
 }  // namespace vostok::ops::sparse_vector

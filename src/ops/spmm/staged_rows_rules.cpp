@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.hpp"
+#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/csr_rules.hpp"
@@ -83,10 +84,10 @@ std::optional<std::string> declines(const SpmmQuery& query) {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config) {
   const Case c{query, traits(query), config};
-  if (auto reason = broken(shape_rules, c)) return reason;
-  if (auto reason = broken(csr_product::operand_rules<StagedRowsConfig>, c)) return reason;
-  if (auto reason = broken(csr_product::resource_rules<StagedRowsConfig>, c)) return reason;
-  if (auto reason = broken(size_rules, c)) return reason;
+  if (auto reason = reason_against(shape_rules, c)) return reason;
+  if (auto reason = reason_against(csr_product::operand_rules<StagedRowsConfig>, c)) return reason;
+  if (auto reason = reason_against(csr_product::resource_rules<StagedRowsConfig>, c)) return reason;
+  if (auto reason = reason_against(size_rules, c)) return reason;
   return panels_declined(query.statistics, config.panel_rows);
 }
 

@@ -7,6 +7,7 @@
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "ops/spmm/unpack_sum.hpp"
@@ -123,24 +124,8 @@ Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const 
           .tile_bytes = config.prepare_dense ? split_tile_bytes(config.mode, prepared_columns) : 0};
 }
 
-/// A kernel that only adds up part of k leaves the epilogue to the sum.
-UnpackMmaTraits kernel_traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
-  UnpackMmaTraits t = traits(query);
-  if (config.k_split == 1) return t;
-  const UnpackMmaTraits plain;
-  t.output = Dtype::f32;
-  t.output_layout = plain.output_layout;
-  t.output_alignment = plain.output_alignment;
-  t.bias = plain.bias;
-  t.activation = plain.activation;
-  t.scale = plain.scale;
-  t.residual = plain.residual;
-  t.accumulate = plain.accumulate;
-  return t;
-}
-
 Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
-  const UnpackMmaTraits t = kernel_traits(query, config);
+  const UnpackMmaTraits t = traits(query, config);
   codegen::KernelRequest request = {.family = "unpack_mma",
                                     .header = "spmm/unpack_mma.h",
                                     .expression = codegen::name_expression("unpack_mma", "UnpackMmaTraits", t, "UnpackMmaConfig", config)};
@@ -152,20 +137,12 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, co
 
 UnpackMmaTraits stage_traits(const SpmmQuery& query) { return {.element = query.problem.element, .dense_layout = query.problem.dense_layout}; }
 
-UnpackMmaTraits traits(const SpmmQuery& query) {
-  const Spmm& problem = query.problem;
-  const Epilogue& epilogue = problem.epilogue;
+UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
   UnpackMmaTraits t = stage_traits(query);
-  t.output = problem.output.value_or(problem.element);
-  t.batched = problem.batch > 1;
-  t.output_layout = problem.output_layout;
+  t.output = Dtype::f32;
+  t.batched = query.problem.batch > 1;
   t.dense_alignment = dense_alignment(query);
-  t.output_alignment = output_alignment(query);
-  t.bias = epilogue.bias;
-  t.activation = epilogue.activation;
-  t.scale = epilogue.scale;
-  t.residual = epilogue.residual;
-  t.accumulate = epilogue.accumulate;
+  if (config.k_split == 1) take_output(query, t);
   return t;
 }
 

@@ -16,8 +16,8 @@ std::unique_ptr<Family> make_unpack_mma();
 
 namespace unpack_mma {
 
-/// What the problem fixes for the kernel.
-UnpackMmaTraits traits(const SpmmQuery& query);
+/// What the problem, and how a config cuts it, fix for the kernel.
+UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config);
 /// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
 UnpackMmaTraits stage_traits(const SpmmQuery& query);
 

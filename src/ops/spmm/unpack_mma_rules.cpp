@@ -155,8 +155,7 @@ bool admits(const SpmmQuery& query, const UnpackMmaConfig& config) {
 }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) {
-  const auto broken = first_broken(rules, Case{query, stage_traits(query), config});
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
+  return reason_against(rules, Case{query, stage_traits(query), config});
 }
 
 }  // namespace vostok::ops::unpack_mma

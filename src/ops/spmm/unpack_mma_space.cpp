@@ -119,15 +119,20 @@ UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
   return config;
 }
 
+/// Strips brought by the copy engine, or by threads.
+UnpackMmaConfig with_copies(const SpmmQuery& query, UnpackMmaConfig config, bool in_bulk) {
+  config.bulk_strips = in_bulk;
+  config.stream_strips = in_bulk && reads_strips_once(query, config.mode, tile_columns(config));
+  return config;
+}
+
 /// Warps on their own sum a part of k only, as slices do: those of 16-bit elements stay in the tensor cores. Their stages hold all strips of a
 /// warp, whose pairs vary less than one strip's.
 UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   if (teams(config) == 1) return config;
   config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
   if (terms(config) == 1) config.promotion_blocks = 0;
-  config.bulk_strips = has_copy_engine(query);
-  config.stream_strips = config.bulk_strips && reads_strips_once(query, config.mode, tile_columns(config));
-  return config;
+  return with_copies(query, config, has_copy_engine(query));
 }
 
 /// As many blocks per multiprocessor as its memory and registers hold.
@@ -168,12 +173,7 @@ UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shap
 /// A config, and what may be better of its kind: strips copied the other way, room for the densest of them, and sums that stay in the tensor cores.
 void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
   add_new(list, config);
-  if (has_copy_engine(query)) {
-    UnpackMmaConfig copied = config;
-    copied.bulk_strips = !config.bulk_strips;
-    copied.stream_strips = copied.bulk_strips && reads_strips_once(query, config.mode, tile_columns(config));
-    add_new(list, copied);
-  }
+  if (has_copy_engine(query)) add_new(list, with_copies(query, config, !config.bulk_strips));
   UnpackMmaConfig roomy = config;
   roomy.strip_pairs = packed_most_pairs;
   add_new(list, roomy);

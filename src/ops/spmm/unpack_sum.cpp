@@ -9,7 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
-#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/output_traits.hpp"
 
 namespace vostok::ops {
 
@@ -68,15 +68,8 @@ PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const Spm
 
 Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
   const Spmm& problem = query.problem;
-  const Epilogue& epilogue = problem.epilogue;
-  const UnpackSumTraits traits = {.output = problem.output.value_or(problem.element),
-                                  .output_layout = problem.output_layout,
-                                  .output_alignment = output_alignment(query),
-                                  .bias = epilogue.bias,
-                                  .activation = epilogue.activation,
-                                  .scale = epilogue.scale,
-                                  .residual = epilogue.residual,
-                                  .accumulate = epilogue.accumulate};
+  UnpackSumTraits traits;
+  take_output(query, traits);
   const UnpackSumConfig config = {.stream_output = product.stream_output};
   codegen::KernelRequest request = {.family = "unpack_sum",
                                     .header = "spmm/unpack_sum.h",

@@ -7,7 +7,7 @@
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
-#include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
 
 namespace vostok::ops {
@@ -127,21 +127,12 @@ UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& 
 }
 
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  const Spmm& problem = query.problem;
-  const Epilogue& epilogue = problem.epilogue;
   UnpackWgmmaTraits t = stage_traits(query, config);
-  t.batched = problem.batch > 1;
+  t.batched = query.problem.batch > 1;
   t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks;
   // A kernel that adds up part of k leaves C and the epilogue to the sum.
   if (launched_slices(config) > 1) return t;
-  t.output = problem.output.value_or(problem.element);
-  t.output_layout = problem.output_layout;
-  t.output_alignment = output_alignment(query);
-  t.bias = epilogue.bias;
-  t.activation = epilogue.activation;
-  t.scale = epilogue.scale;
-  t.residual = epilogue.residual;
-  t.accumulate = epilogue.accumulate;
+  take_output(query, t);
   return t;
 }
 

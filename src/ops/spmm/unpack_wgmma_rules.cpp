@@ -174,9 +174,8 @@ bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const Case c{query, config};
-  if (const auto broken = first_broken(tile_rules, c); broken != tile_rules.end()) return broken->reason;
-  if (const auto broken = first_broken(slicing_rules, c); broken != slicing_rules.end()) return broken->reason;
-  return std::nullopt;
+  if (auto reason = reason_against(tile_rules, c)) return reason;
+  return reason_against(slicing_rules, c);
 }
 
 }  // namespace vostok::ops::unpack_wgmma
