@@ -1,5 +1,6 @@
 #include "plan/topology_forms.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -180,25 +181,24 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) 
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows;
   const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
+  const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more where a strip has an odd number
   using Memory = ops::QueuedMemory;
   PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) +
-                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows) +
-                                                3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(nonzeros) +
-                                                Memory::bytes_of<std::int32_t>(rows + 1) + Memory::bytes_of<std::int32_t>(placed))};
+                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows + rows) +
+                                                3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(slots) +
+                                                Memory::bytes_of<std::int32_t>(placed))};
   ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes),
-                                .row_bases = parts.tables.take<std::int32_t>(strips * packed_strip_rows),
-                                .nonzero_offsets = parts.tables.take<std::uint32_t>(strips + 1),
-                                .slots = parts.tables.take<std::uint16_t>(nonzeros),
-                                .row_offsets = parts.tables.take<std::int32_t>(rows + 1)};
+                                .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows + rows),
+                                .slot_offsets = parts.tables.take<std::uint32_t>(strips + 1),
+                                .slots = parts.tables.take<std::uint16_t>(slots)};
   for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.tables.take<std::uint32_t>(strips + 1);
   if (placed > 0) pointers.value_places = parts.tables.take<std::int32_t>(placed);
   ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, pointers);
   queued = true;
   parts.structure = {.headers = pointers.headers,
-                     .row_bases = pointers.row_bases,
-                     .nonzero_offsets = pointers.nonzero_offsets,
+                     .row_starts = pointers.row_starts,
+                     .slot_offsets = pointers.slot_offsets,
                      .slots = pointers.slots,
-                     .row_offsets = pointers.row_offsets,
                      .value_places = pointers.value_places,
                      .unit_offsets = {pointers.unit_offsets[0], pointers.unit_offsets[1]},
                      .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),

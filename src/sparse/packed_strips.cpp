@@ -95,9 +95,10 @@ void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32
   };
   const std::vector<std::int64_t> numbers = numbered(csr);
   std::vector<Placed> placed;
+  std::vector<std::int32_t> next;  // of each row: the number of its next nonzero
   for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows; ++row) {
     const auto offset = [&](std::int64_t r) { return r < csr.rows ? csr.row_offsets[static_cast<std::size_t>(r)] : csr.nonzeros(); };
-    form.row_offsets.push_back(static_cast<std::int32_t>(offset(row)));
+    next.push_back(static_cast<std::int32_t>(offset(row)));
     for (std::int64_t number = offset(row); number < offset(row + 1); ++number) {
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
       const Slot slot = slot_of(form, row, column);
@@ -105,21 +106,20 @@ void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32
       placed.push_back({static_cast<std::int64_t>(slot.header) / packed_lanes, row, static_cast<std::uint16_t>(code)});
     }
   }
-  form.row_offsets.push_back(static_cast<std::int32_t>(csr.nonzeros()));
   std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.strip < b.strip; });
 
   std::size_t at = 0;
-  std::vector<std::int64_t> next(form.row_offsets.begin(), form.row_offsets.end());  // of each row: the number of its next nonzero
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
-    const std::size_t first = at;
-    form.nonzero_offsets.push_back(static_cast<std::uint32_t>(first));
+    form.slot_offsets.push_back(static_cast<std::uint32_t>(form.slots.size()));
     for (std::int64_t row = strip % form.row_strips * packed_strip_rows, end = row + packed_strip_rows; row < end; ++row) {
-      std::int64_t& number = next[static_cast<std::size_t>(row)];
-      form.row_bases.push_back(static_cast<std::int32_t>(number - static_cast<std::int64_t>(at - first)));
+      std::int32_t& number = next[static_cast<std::size_t>(row)];
+      form.row_starts.push_back(number);
       for (; at < placed.size() && placed[at].strip == strip && placed[at].row == row; ++at, ++number) form.slots.push_back(placed[at].slot);
     }
+    form.slots.resize(packed_strip_slots(static_cast<unsigned>(form.slots.size())), 0);
   }
-  form.nonzero_offsets.push_back(static_cast<std::uint32_t>(at));
+  form.slot_offsets.push_back(static_cast<std::uint32_t>(form.slots.size()));
+  form.row_starts.insert(form.row_starts.end(), next.begin(), next.end());
 
   if (value_positions.empty() && std::is_sorted(numbers.begin(), numbers.end())) return;
   for (const std::int64_t number : numbers)

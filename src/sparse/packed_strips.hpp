@@ -23,10 +23,9 @@ struct PackedForm {
   std::vector<std::uint32_t> headers = {};
   std::vector<std::uint32_t> pair_offsets = {};
   std::vector<std::int32_t> sources = {};  ///< two for each pair: where its values lie in the CSR order of A; -1: there is none
-  std::vector<std::int32_t> row_bases = {};
-  std::vector<std::uint32_t> nonzero_offsets = {};
+  std::vector<std::int32_t> row_starts = {};
+  std::vector<std::uint32_t> slot_offsets = {};
   std::vector<std::uint16_t> slots = {};
-  std::vector<std::int32_t> row_offsets = {};
   std::vector<std::int32_t> value_places = {};  ///< empty where PackedStructure's is null
 
   std::int64_t strips() const { return row_strips * k_blocks; }

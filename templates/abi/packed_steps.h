@@ -26,14 +26,12 @@ struct PackedStepArgs {
   const void* column_indices;
   const int* value_positions;     ///< of a transpose: where values lie; else null
   unsigned long long* row_masks;  ///< for each row of each strip the columns that it names there, bit c for column c; zero at first
-  int* row_starts;                ///< and the number of its first nonzero there
-  unsigned* nonzero_counts;       ///< for each strip
+  unsigned* slot_counts;          ///< for each strip
   unsigned* unit_counts[2];       ///< the same, with pairs of one word and of two
   unsigned* headers;              ///< from here on PackedStructure's
-  int* row_bases;
-  const unsigned* nonzero_offsets;
+  int* row_starts;
+  const unsigned* slot_offsets;
   unsigned short* slots;
-  int* all_row_offsets;
   int* value_places;
   long long rows;
   long long nonzeros;

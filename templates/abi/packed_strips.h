@@ -118,14 +118,16 @@ constexpr unsigned packed_slot(int row, unsigned pair, int half) {
 constexpr int packed_slot_row(unsigned slot) { return static_cast<int>(slot >> 10); }
 constexpr unsigned packed_slot_number(unsigned slot) { return slot & 0x3ffU; }
 
+/// A strip's slots are read two at a time: where it has an odd number, one more follows.
+constexpr unsigned packed_strip_slots(unsigned nonzeros) { return nonzeros + nonzeros % 2; }
+
 /// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending column, after those of the rows
-/// before. Those of a strip follow one another row by row: its i-th nonzero, in row r, has the number row_bases[16 * strip + r] + i.
+/// before.
 struct PackedStructure {
   const unsigned* headers;          ///< 32 for each strip
-  const int* row_bases;             ///< 16 for each strip
-  const unsigned* nonzero_offsets;  ///< strips + 1: where a strip's slots start
-  const unsigned short* slots;      ///< packed_slot of each nonzero, strip by strip
-  const int* row_offsets;           ///< row_strips * 16 + 1: the number of each row's first nonzero
+  const int* row_starts;            ///< 16 for each strip and for as many past the last k block: the number of the row's first nonzero from there on
+  const unsigned* slot_offsets;     ///< strips + 1: where a strip's slots start
+  const unsigned short* slots;      ///< packed_slot of each nonzero, strip by strip, there row by row; 0 where it follows an odd number
   const int* value_places;          ///< where the value of each number lies in the CSR order of A; null: there
   const unsigned* unit_offsets[2];  ///< PackedStrips::offsets where pairs have one word, and where they have two
   unsigned row_strips;

@@ -1,18 +1,20 @@
 // Values into packed strips (abi/packed_strips.h), in one pass over them, or two where rows are scaled: the first finds the rows' largest magnitudes,
 // and leaves in the caches what the second reads.
 //
-// A block works at one row strip, a warp at one of its strips at a time: its lanes take the strip's nonzeros in order, row by row, so that loads of
-// values fall in few sectors, and put the strip together in shared memory, which is written as one run.
+// A block works at one row strip, a warp at one of its strips at a time: its lanes take the strip's nonzeros in order, row by row, and put the strip
+// together in shared memory, which is written as one run. 16-bit values are copied to shared memory before that, in whole units of 16 bytes.
 #pragma once
 
 #include "abi/fixed.h"
 #include "abi/pack_strips.h"
+#include "parts/async_copy.h"
 #include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
 #include "parts/vector.h"
 #include "parts/warp.h"
+#include "topology/block_sum.h"
 
 namespace vostok {
 
@@ -25,7 +27,7 @@ class StripPacker {
   static constexpr int warps = F::config.threads / packed_lanes;
   static constexpr Dtype term_type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr bool as_is = F::traits.element == term_type;  ///< bits are moved
-  static constexpr int in_flight = 4;  ///< values of a lane whose loads are queued together: more of them cost warps that do the same
+  static constexpr int slot_words = 2;                           ///< of a lane, two slots each, that are asked for together
   static_assert(as_is || F::traits.element == Dtype::f32, "pack_strips: 16-bit values are packed in their own type");
   static_assert(!as_is || pair_words == 1, "pack_strips: 16-bit values have one term");
 
@@ -33,7 +35,9 @@ class StripPacker {
   using Stored = typename Value::Storage;
   using Term = Element<term_type>;
   using Unit = Vector<unsigned, packed_unit_bytes / 4>;
-  using Shared = PackStripsShared<mode, F::config.threads>;
+  using Shared = PackStripsShared<mode, F::traits.element, F::config.threads>;
+  static constexpr bool copies = !placed && pack_strips_copied_words(F::traits.element) > 0;
+  static constexpr int unit_values = packed_unit_bytes / int{sizeof(Stored)};
 
  public:
   __device__ StripPacker(const PackStripsArgs& args, unsigned row_strip, long long set)
@@ -42,7 +46,8 @@ class StripPacker {
         data_(args.data + set * args.set_bytes),
         row_strip_(row_strip),
         warp_(threadIdx.x / packed_lanes),
-        lane_(threadIdx.x % packed_lanes) {}
+        lane_(threadIdx.x % packed_lanes),
+        ends_(structure_.row_starts + static_cast<long long>(structure_.k_blocks) * structure_.row_strips * packed_strip_rows) {}
 
   /// The scales of the row strip's rows, and where they are wanted their inverses to `row_scales`. Every thread of the block calls it.
   __device__ void find_scales(float* row_scales) const {
@@ -61,48 +66,104 @@ class StripPacker {
     Strip next = strip_of(first);
     for (unsigned b = first; b < structure_.k_blocks; b += step) {
       const Strip strip = next;
+      const Rows rows = rows_of(strip);
+      if constexpr (copies) copy_values(strip, rows);
       if (b + step < structure_.k_blocks) next = strip_of(b + step);  // asked for before it is needed
-      pack(strip);
+      place_values(strip, rows);
+      write(strip);
     }
   }
 
  private:
-  /// Where a strip's parts begin and end; of its headers and of its rows' bases the lane's.
+  /// Where a strip's parts are. A lane has one of its headers, and the numbers of the first nonzero and of what follows the last of row lane % 16.
   struct Strip {
     unsigned first_unit, end_unit;
-    unsigned first_slot, end_slot;
+    unsigned first_slot;
     unsigned header;
-    int base;
+    int start, end;
+  };
+
+  /// Of the lane's row: units of 16 bytes that its values lie in, those of the rows before it, and what is to be added to the number of a nonzero
+  /// among those of the strip to find its value among the copies, or its number among all.
+  struct Rows {
+    int units, units_before;
+    int shift;
+    int nonzeros;  ///< of the strip
   };
 
   static __device__ Shared& shared() { return dynamic_shared<Shared>(); }
+  /// The warp's copies of values.
+  __device__ Stored* copied() const { return reinterpret_cast<Stored*>(shared().words[warp_] + pack_strips_words(mode)); }
   static __device__ float power(int exponent) { return __builtin_bit_cast(float, packed_power_bits(exponent)); }
 
   __device__ Strip strip_of(unsigned k_block) const {
     const long long strip = static_cast<long long>(k_block) * structure_.row_strips + row_strip_;
     const unsigned* const units = structure_.unit_offsets[pair_words - 1] + strip;
-    const unsigned* const nonzeros = structure_.nonzero_offsets + strip;
+    const int* const starts = structure_.row_starts + strip * packed_strip_rows + lane_ % packed_strip_rows;
     return {.first_unit = load_global(units),
             .end_unit = load_global(units + 1),
-            .first_slot = load_global(nonzeros),
-            .end_slot = load_global(nonzeros + 1),
+            .first_slot = load_global(structure_.slot_offsets + strip),
             .header = load_global(structure_.headers + strip * packed_lanes + lane_),
-            .base = load_global(structure_.row_bases + strip * packed_strip_rows + lane_ % packed_strip_rows)};
+            .start = load_global(starts),
+            .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows)};
   }
 
-  __device__ void pack(const Strip& strip) const {
-    unsigned* const words = shared().strips[warp_];
-    auto* const staged = reinterpret_cast<Unit*>(words);
+  /// Values of a row's first unit that lie before the strip's.
+  __device__ int lead_of(const Strip& strip) const {
+    return static_cast<int>(reinterpret_cast<unsigned long long>(values_ + strip.start) % packed_unit_bytes / sizeof(Stored));
+  }
+
+  __device__ Rows rows_of(const Strip& strip) const {
+    const int count = strip.end - strip.start, lead = lead_of(strip);
+    const int units = count == 0 ? 0 : (lead + count + unit_values - 1) / unit_values;
+    const int own = lane_ < packed_strip_rows ? units << 16 | count : 0;  // two sums in one
+    const int through = warp_inclusive_sum(own);
+    const int before = __shfl_sync(0xffffffffU, through - own, lane_ % packed_strip_rows);
+    const int units_before = before >> 16, before_row = before & 0xffff;
+    return {.units = units,
+            .units_before = units_before,
+            .shift = copies ? units_before * unit_values + lead - before_row : strip.start - before_row,
+            .nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes - 1) & 0xffff};
+  }
+
+  /// Two lanes for each row.
+  __device__ void copy_values(const Strip& strip, const Rows& rows) const {
+    const int first = strip.start - lead_of(strip);
+    const int nonzeros = load_global(ends_ + structure_.row_strips * packed_strip_rows - 1);
+    Stored* const to = copied() + rows.units_before * unit_values;
+    for (int unit = static_cast<int>(lane_) / packed_strip_rows; unit < rows.units; unit += packed_lanes / packed_strip_rows) {
+      const int number = first + unit * unit_values;
+      if (number >= 0 && number + unit_values <= nonzeros) {
+        copy_async<packed_unit_bytes>(to + unit * unit_values, values_ + number);
+      } else {  // what is not the values' own is not read
+        for (int i = 0; i < unit_values; ++i)
+          if (number + i >= 0 && number + i < nonzeros) to[unit * unit_values + i] = load_global(values_ + number + i);
+      }
+    }
+    commit_async();
+  }
+
+  __device__ void place_values(const Strip& strip, const Rows& rows) const {
+    Slots slots = slots_of(strip, rows, 0);
+    unsigned* const words = shared().words[warp_];
     // Where there is no value there is a zero: the other half of a pair, what is past the last one.
-    const unsigned units = strip.end_unit - strip.first_unit;
-    for (unsigned unit = lane_; unit < units; unit += packed_lanes) staged[unit] = Unit{};
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes) reinterpret_cast<Unit*>(words)[unit] = Unit{};
     __syncwarp();
     words[lane_] = strip.header;
-    const int nonzeros = static_cast<int>(strip.end_slot - strip.first_slot);
-    for (int done = 0; done < nonzeros; done += in_flight * packed_lanes) place_values(strip, done, nonzeros - done);
+    if constexpr (copies) wait_async<0>();
     __syncwarp();
+    for (int done = 0; done < rows.nonzeros; done += together) {
+      const Slots current = slots;
+      if (done + together < rows.nonzeros) slots = slots_of(strip, rows, done + together);
+      place(rows, current, done);
+    }
+    __syncwarp();
+  }
+
+  __device__ void write(const Strip& strip) const {
+    const auto* const words = reinterpret_cast<const Unit*>(shared().words[warp_]);
     auto* const to = reinterpret_cast<Unit*>(data_ + static_cast<long long>(strip.first_unit) * packed_unit_bytes);
-    for (unsigned unit = lane_; unit < units; unit += packed_lanes) store_global<false>(to + unit, staged[unit]);
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes) store_global<false>(to + unit, words[unit]);
     __syncwarp();
   }
 
@@ -114,41 +175,56 @@ class StripPacker {
 
   /// The lane's share of a row's largest magnitude.
   __device__ unsigned largest_of(unsigned row) const {
-    constexpr int together = 2 * in_flight;
-    const int* const offsets = structure_.row_offsets + row_strip_ * packed_strip_rows + row;
-    const int end = load_global(offsets + 1);
+    constexpr int loads = 8;  // of a lane that are queued together
+    const unsigned at = row_strip_ * packed_strip_rows + row;
+    const int end = load_global(ends_ + at);
     unsigned largest = 0;
-    for (int first = load_global(offsets) + static_cast<int>(lane_); first < end; first += together * packed_lanes) {
-      Stored values[together];
+    for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end; first += loads * packed_lanes) {
+      Stored values[loads];
 #pragma unroll
-      for (int i = 0; i < together; ++i) values[i] = first + i * packed_lanes < end ? value(first + i * packed_lanes) : Stored{0};
+      for (int i = 0; i < loads; ++i) values[i] = first + i * packed_lanes < end ? value(first + i * packed_lanes) : Stored{0};
 #pragma unroll
       for (const Stored stored : values) largest = max(largest, finite_magnitude(Value::to_float(stored)));
     }
     return largest;
   }
 
-  /// The values of the strip's next nonzeros, of which `left` are there, into their slots.
-  __device__ void place_values(const Strip& strip, int done, int left) const {
-    const unsigned short* const from = structure_.slots + strip.first_slot + static_cast<unsigned>(done) + lane_;
-    const int own_left = left - static_cast<int>(lane_);
-    unsigned slots[in_flight];
-    Stored values[in_flight];
+  /// Nonzeros of a strip whose slots are asked for together, a lane's of them, and the two that one of its words has.
+  static constexpr int together = 2 * slot_words * packed_lanes;
+  struct Slots {
+    unsigned words[slot_words];
+  };
+
+  __device__ Slots slots_of(const Strip& strip, const Rows& rows, int done) const {
+    const auto* const words = reinterpret_cast<const unsigned*>(structure_.slots + strip.first_slot + static_cast<unsigned>(done)) + lane_;
+    Slots slots;
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) slots[i] = i * packed_lanes < own_left ? load_global(from + i * packed_lanes) : 0U;
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const int row_base = __shfl_sync(0xffffffffU, strip.base, packed_slot_row(slots[i]));
-      const int number = row_base + done + static_cast<int>(lane_) + i * packed_lanes;
-      values[i] = i * packed_lanes < own_left ? value(number) : Stored{0};
-    }
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i)
-      if (i * packed_lanes < own_left) store(slots[i], values[i]);
+    for (int i = 0; i < slot_words; ++i) slots.words[i] = number_of(done, i) < rows.nonzeros ? load_global(words + i * packed_lanes) : 0U;
+    return slots;
   }
 
+  /// Which nonzero of the strip the lower half of a word stands for.
+  __device__ int number_of(int done, int word) const { return done + 2 * (word * packed_lanes + static_cast<int>(lane_)); }
+
+  __device__ void place(const Rows& rows, const Slots& slots, int done) const {
+    Stored values[2 * slot_words];
+#pragma unroll
+    for (int i = 0; i < 2 * slot_words; ++i) {
+      const int number = number_of(done, i / 2) + i % 2;
+      const int place = number + __shfl_sync(0xffffffffU, rows.shift, packed_slot_row(slot(slots, i)));
+      if (number >= rows.nonzeros) values[i] = Stored{0};
+      else if constexpr (copies) values[i] = copied()[place];
+      else values[i] = value(place);
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * slot_words; ++i)
+      if (number_of(done, i / 2) + i % 2 < rows.nonzeros) store(slot(slots, i), values[i]);
+  }
+
+  static __device__ unsigned slot(const Slots& slots, int i) { return slots.words[i / 2] >> 16 * (i % 2) & 0xffffU; }
+
   __device__ void store(unsigned slot, Stored value) const {
-    auto* const numbers = reinterpret_cast<unsigned short*>(shared().strips[warp_] + packed_lanes);
+    auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_lanes);
     // Of a pair: both numbers, then what is left of both.
     const unsigned at = pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
     if constexpr (as_is) {
@@ -179,6 +255,7 @@ class StripPacker {
   unsigned row_strip_;
   unsigned warp_;
   unsigned lane_;
+  const int* ends_;  ///< what follows the number of each row's last nonzero
 };
 
 /// A block's share of a row strip.
@@ -190,19 +267,12 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
 }
 
-/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. For these architectures it thinks that five are best, and
-/// spills.
-#if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000 && __CUDA_ARCH__ < 1200
-constexpr int pack_strips_blocks = 4;
-#else
-constexpr int pack_strips_blocks = 0;
-#endif
-
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks) pack_strips(const __grid_constant__ PackStripsArgs args) {
+__global__ void __launch_bounds__(F::config.threads) pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
-  static_assert(sizeof(PackStripsShared<F::traits.mode, F::config.threads>) <= shared_bytes(F::traits, F::config), "pack_strips: shared memory");
+  static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
+                "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned set = line / args.splits, split = line % args.splits;
   if (set >= args.sets) return;

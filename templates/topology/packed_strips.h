@@ -56,7 +56,7 @@ __device__ inline void count_pairs(const PackedStepArgs& args) {
     args.headers[strip * packed_lanes + lane] = packed_header(mask, through - own);
     const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
     if (lane != packed_lanes - 1) continue;
-    args.nonzero_counts[strip] = nonzeros;
+    args.slot_counts[strip] = packed_strip_slots(nonzeros);
     args.unit_counts[0][strip] = packed_strip_units(through, 1);
     args.unit_counts[1][strip] = packed_strip_units(through, 2);
   }
@@ -66,11 +66,9 @@ __device__ inline void count_pairs(const PackedStepArgs& args) {
 __device__ inline void start_rows(const PackedStepArgs& args) {
   const long long lane = threadIdx.x % packed_lanes;
   const long long rows = args.row_strips * packed_strip_rows;
-  if (thread_in_grid() == 0) args.all_row_offsets[rows] = static_cast<int>(args.nonzeros);
   for (long long row = thread_in_grid() / packed_lanes; row < rows; row += threads_in_grid() / packed_lanes) {
     int start = static_cast<int>(args.nonzeros);
     if (row < args.rows) start = args.row_offsets[row];
-    if (lane == 0) args.all_row_offsets[row] = start;
     for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
       const long long place = (first + lane) * rows + row;
       const bool exists = first + lane < args.k_blocks;
@@ -79,6 +77,7 @@ __device__ inline void start_rows(const PackedStepArgs& args) {
       if (exists) args.row_starts[place] = start + through - count;
       start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
     }
+    if (lane == 0) args.row_starts[args.k_blocks * rows + row] = start;
   }
 }
 
@@ -88,12 +87,13 @@ __device__ inline void place_nonzeros(const PackedStepArgs& args) {
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
     const unsigned header = args.headers[strip * packed_lanes + lane];
     const unsigned long long own = lane < packed_strip_rows ? args.row_masks[strip * packed_strip_rows + lane] : 0;
-    const int before = warp_inclusive_sum(__popcll(own)) - __popcll(own);
-    if (lane < packed_strip_rows) args.row_bases[strip * packed_strip_rows + lane] = args.row_starts[strip * packed_strip_rows + lane] - before;
-    if (__any_sync(0xffffffffU, own != 0 ? 1 : 0) == 0) continue;
+    const int through = warp_inclusive_sum(__popcll(own)), before = through - __popcll(own);
+    const int nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+    if (nonzeros == 0) continue;
+    if (lane == 0 && nonzeros % 2 == 1) args.slots[args.slot_offsets[strip] + nonzeros] = 0;
     for (int row = 0; row < packed_strip_rows; ++row) {
       const unsigned long long names = __shfl_sync(0xffffffffU, own, row);
-      unsigned short* const slots = args.slots + args.nonzero_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
+      unsigned short* const slots = args.slots + args.slot_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
       for (int column = lane; column < packed_strip_columns; column += packed_lanes) {
         const PackedPlace place = packed_place(row, column);
         const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);

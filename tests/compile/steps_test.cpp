@@ -99,10 +99,9 @@ void queue_packed_forms(const ops::Queue& queue) {
           .value_positions = of_transpose};
       ops::make_packed_form(queue, source,
                             {.headers = numbers,
-                             .row_bases = positions,
-                             .nonzero_offsets = numbers,
+                             .row_starts = positions,
+                             .slot_offsets = numbers,
                              .slots = reinterpret_cast<std::uint16_t*>(memory),
-                             .row_offsets = positions,
                              .value_places = positions,
                              .unit_offsets = {numbers, numbers}});
     }

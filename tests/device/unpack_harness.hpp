@@ -39,18 +39,16 @@ class DeviceForm {
  public:
   DeviceForm(device::Device& device, const sparse::PackedForm& form)
       : headers_(uploaded(device, form.headers)),
-        row_bases_(uploaded(device, form.row_bases)),
-        nonzero_offsets_(uploaded(device, form.nonzero_offsets)),
+        row_starts_(uploaded(device, form.row_starts)),
+        slot_offsets_(uploaded(device, form.slot_offsets)),
         slots_(uploaded(device, form.slots)),
-        row_offsets_(uploaded(device, form.row_offsets)),
         value_places_(uploaded(device, form.value_places)),
         one_word_(uploaded(device, form.unit_offsets(1))),
         two_words_(uploaded(device, form.unit_offsets(2))) {
     pointers_.packed = {.headers = headers_.as<unsigned>(),
-                        .row_bases = row_bases_.as<int>(),
-                        .nonzero_offsets = nonzero_offsets_.as<unsigned>(),
+                        .row_starts = row_starts_.as<int>(),
+                        .slot_offsets = slot_offsets_.as<unsigned>(),
                         .slots = slots_.as<unsigned short>(),
-                        .row_offsets = row_offsets_.as<int>(),
                         .value_places = form.value_places.empty() ? nullptr : value_places_.as<int>(),
                         .unit_offsets = {one_word_.as<unsigned>(), two_words_.as<unsigned>()},
                         .row_strips = static_cast<unsigned>(form.row_strips),
@@ -60,7 +58,7 @@ class DeviceForm {
   const ops::TopologyPointers& pointers() const { return pointers_; }
 
  private:
-  device::Buffer headers_, row_bases_, nonzero_offsets_, slots_, row_offsets_, value_places_, one_word_, two_words_;
+  device::Buffer headers_, row_starts_, slot_offsets_, slots_, value_places_, one_word_, two_words_;
   ops::TopologyPointers pointers_;
 };
 

@@ -65,7 +65,7 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double active_lanes = 32 * size.pair_share * terms(c);
   const double pair_wavefronts = 1 + active_lanes / 12;
   const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + teams(c) * stage_bytes / 128;
-  constexpr double intake_bytes = 39;  // of a cycle
+  constexpr double intake_bytes = 52;  // of a cycle
   const double intake = teams(c) == 1 ? 0 : teams(c) * stage_bytes / intake_bytes;
   return std::max({issue, tensor, shared, intake});
 }
@@ -73,7 +73,7 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
 /// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
 double latency_cycles(const UnpackMmaConfig& c) {
   // A warp on its own waits for nobody, but does everything one after the other.
-  const double own = teams(c) == 1 ? 1126 : 800 + 223.0 * c.warp_strips;
+  const double own = teams(c) == 1 ? 1126 : 300 + 180.0 * c.warp_strips;
   return 237.0 / (c.stages - 1) + own + (splits_dense(c) ? 150 : 0);
 }
 
@@ -126,7 +126,8 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   // Of f32, problems take longer than the steps add up to: three products wait for one another's sums, and for B to be split.
   const double of_f32 = config.prepare_dense ? 1.37 : 1.71;
   const double beside_counts = terms(config) == 2 ? of_f32 : teams(config) == 1 ? 1.11 : 1;
-  return launch_us + exchange_us + std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
+  const double by_copy_engine = config.bulk_strips ? 0.95 : 1;
+  return launch_us + exchange_us + by_copy_engine * std::max(beside_counts * work / machine.cycles_per_us, memory_us(query, size, config, machine)) +
          other_launches_us(query, size, config, machine);
 }
 

@@ -13,9 +13,10 @@ namespace {
 static_assert(codegen::lists_every_field<PackStripsTraits>(), "fields(PackStripsTraits) must name every member");
 static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStripsConfig) must name every member");
 
-constexpr PackStripsConfig config;
-
 PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element}; }
+
+/// Where rows are scaled one block has a row strip for itself, and is to have many warps; elsewhere small blocks leave less of a device without work.
+PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.mode) ? 256 : 128}; }
 
 /// Blocks that share a row strip's strips: enough to fill the device, none without work. Every one of them finds the scales for itself, so that
 /// where rows are scaled fewer share.
@@ -23,7 +24,7 @@ std::int64_t splits_of(const PackStrips& what) {
   const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 3 : 8;
   const std::int64_t wanted =
       ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
-  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config.threads / packed_lanes), 1, std::max<std::int64_t>(wanted, 1));
+  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes), 1, std::max<std::int64_t>(wanted, 1));
 }
 
 }  // namespace
@@ -31,11 +32,11 @@ std::int64_t splits_of(const PackStrips& what) {
 codegen::KernelRequest request(const PackStrips& what) {
   return {.family = "pack_strips",
           .header = "topology/pack_strips.h",
-          .expression = codegen::name_expression("pack_strips", "PackStripsTraits", traits(what), "PackStripsConfig", config)};
+          .expression = codegen::name_expression("pack_strips", "PackStripsTraits", traits(what), "PackStripsConfig", config(what))};
 }
 
 device::LaunchShape shape(const PackStrips& what) {
-  return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits(what), config)};
+  return {.grid = {}, .block = {static_cast<unsigned>(config(what).threads)}, .shared_bytes = shared_bytes(traits(what), config(what))};
 }
 
 device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args) {

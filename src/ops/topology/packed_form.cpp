@@ -14,14 +14,12 @@ void make_packed_form(const Queue& queue, const PackedFormSource& source, const 
                          .column_indices = csr.column_indices,
                          .value_positions = source.value_positions,
                          .row_masks = nullptr,
-                         .row_starts = nullptr,
-                         .nonzero_counts = nullptr,
+                         .slot_counts = nullptr,
                          .unit_counts = {},
                          .headers = parts.headers,
-                         .row_bases = parts.row_bases,
-                         .nonzero_offsets = parts.nonzero_offsets,
+                         .row_starts = parts.row_starts,
+                         .slot_offsets = parts.slot_offsets,
                          .slots = parts.slots,
-                         .all_row_offsets = parts.row_offsets,
                          .value_places = parts.value_places,
                          .rows = csr.rows,
                          .nonzeros = csr.nonzeros,
@@ -30,20 +28,18 @@ void make_packed_form(const Queue& queue, const PackedFormSource& source, const 
                          .k_blocks = packed_k_blocks(csr.cols)};
   using Memory = QueuedMemory;
   const std::int64_t strip_rows = args.strips * packed_strip_rows;
-  Memory scratch(queue, Memory::bytes_of<unsigned long long>(strip_rows) + Memory::bytes_of<std::int32_t>(strip_rows) +
-                            3 * Memory::bytes_of<std::uint32_t>(args.strips));
+  Memory scratch(queue, Memory::bytes_of<unsigned long long>(strip_rows) + 3 * Memory::bytes_of<std::uint32_t>(args.strips));
   args.row_masks = scratch.take<unsigned long long>(strip_rows);
-  args.row_starts = scratch.take<std::int32_t>(strip_rows);
-  for (unsigned** counts : {&args.nonzero_counts, &args.unit_counts[0], &args.unit_counts[1]}) *counts = scratch.take<std::uint32_t>(args.strips);
+  for (unsigned** counts : {&args.slot_counts, &args.unit_counts[0], &args.unit_counts[1]}) *counts = scratch.take<std::uint32_t>(args.strips);
 
   const std::int64_t strip_threads = args.strips * packed_lanes;
   const Step<PackedStepTraits> program{"topology/packed_strips.h", "make_packed_strips", "PackedStepTraits", {.index = csr.index}};
   queue.fill_zero(args.row_masks, strip_rows * std::int64_t{sizeof(*args.row_masks)});
   queue.take(program, args, PackedStep::mark_columns, args.nonzeros);
   queue.take(program, args, PackedStep::count_pairs, strip_threads);
-  exclusive_scan(queue, args.nonzero_counts, args.strips, parts.nonzero_offsets, false);
+  exclusive_scan(queue, args.slot_counts, args.strips, parts.slot_offsets, false);
   for (const int words : {0, 1}) exclusive_scan(queue, args.unit_counts[words], args.strips, parts.unit_offsets[words], false);
-  queue.take(program, args, PackedStep::start_rows, args.row_strips * packed_strip_rows * packed_lanes + 1);
+  queue.take(program, args, PackedStep::start_rows, args.row_strips * packed_strip_rows * packed_lanes);
   queue.take(program, args, PackedStep::place_nonzeros, strip_threads);
   if (parts.value_places != nullptr) queue.take(program, args, PackedStep::place_values, args.nonzeros);
 }

@@ -16,10 +16,9 @@ struct PackedFormSource {
 /// Where the parts are written: PackedStructure's.
 struct PackedFormParts {
   std::uint32_t* headers = nullptr;
-  std::int32_t* row_bases = nullptr;
-  std::uint32_t* nonzero_offsets = nullptr;
+  std::int32_t* row_starts = nullptr;
+  std::uint32_t* slot_offsets = nullptr;
   std::uint16_t* slots = nullptr;
-  std::int32_t* row_offsets = nullptr;
   std::int32_t* value_places = nullptr;  ///< null where columns ascend in every row and values lie in that order
   std::uint32_t* unit_offsets[2] = {};
 };

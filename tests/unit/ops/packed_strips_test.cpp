@@ -14,10 +14,9 @@ TopologyStatistics statistics_of(const sparse::Csr& csr) { return sparse::statis
 
 PackedStructure structure_of(const sparse::PackedForm& form) {
   return {.headers = nullptr,
-          .row_bases = nullptr,
-          .nonzero_offsets = nullptr,
+          .row_starts = nullptr,
+          .slot_offsets = nullptr,
           .slots = nullptr,
-          .row_offsets = nullptr,
           .value_places = nullptr,
           .unit_offsets = {},
           .row_strips = static_cast<unsigned>(form.row_strips),
