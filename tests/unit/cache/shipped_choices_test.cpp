@@ -33,6 +33,10 @@ Dtype element_of(const std::string& exact) {
   return text == "bf16" ? Dtype::bf16 : Dtype::f32;
 }
 
+Layout layout_of(const std::string& exact, const std::string& name) {
+  return field(exact, name) == "column_major" ? Layout::column_major : Layout::row_major;
+}
+
 TopologyStatistics statistics_of(const plan::Features& f) {
   return {.rows = f.m,
           .cols = f.k,
@@ -51,6 +55,9 @@ std::shared_ptr<const ops::Query> query_of(const plan::ProblemKey& key, const de
   if (key.operation == "spmm") {
     const Spmm problem{.n = n,
                        .element = element,
+                       .sparse_transposed = field(key.exact, "sparse_transposed") == "true",
+                       .dense_layout = layout_of(key.exact, "dense_layout"),
+                       .output_layout = layout_of(key.exact, "output_layout"),
                        .math = field(key.exact, "math") == "strict" ? Math::strict : Math::accurate,
                        .value_lifetime = persists ? ValueLifetime::persistent : ValueLifetime::per_call};
     return ops::make_query(problem, statistics, {n, n}, device);
