@@ -9,14 +9,14 @@
 
 #include "codegen/fields.hpp"
 #include "sparse/generate.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr);
-}
+using test::pick;
+using test::query_of;
 
 const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195, .row_variation = 0.15};
 const TopologyStatistics graph{
@@ -26,11 +26,6 @@ const ops::Family& family() { return *ops::find_family("spmm", "nonzero_split");
 const ops::Family& row_tile() { return *ops::find_family("spmm", "row_tile"); }
 
 double predicted(const ops::Family& of, const ops::SpmmQuery& query) { return of.predict_us(query, of.default_config(query)); }
-
-template <class T>
-T pick(sparse::Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
-}
 
 }  // namespace
 

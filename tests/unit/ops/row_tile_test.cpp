@@ -10,14 +10,14 @@
 #include "codegen/fields.hpp"
 #include "ops/spmm/problem.hpp"
 #include "sparse/generate.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr);
-}
+using test::pick;
+using test::query_of;
 
 const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195};
 const ops::Family& family() { return *ops::find_family("spmm", "row_tile"); }
@@ -26,11 +26,6 @@ std::optional<std::string> forbidden(const ops::SpmmQuery& query, const std::fun
   RowTileConfig config = ops::row_tile::default_config(query);
   change(config);
   return ops::row_tile::forbidden(query, config);
-}
-
-template <class T>
-T pick(sparse::Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
 }
 
 /// Any problem that a user may state.

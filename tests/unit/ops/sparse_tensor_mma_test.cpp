@@ -10,23 +10,16 @@
 #include "ops/topology/packed_format.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
-}
-
-TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
-  const double mean_row = static_cast<double>(cols) * density;
-  return {.rows = rows,
-          .cols = cols,
-          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
-          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
-          .mean_row = mean_row};
-}
+using test::holds;
+using test::query_of;
+using test::shape_of;
+using test::statistics_of;
 
 const TopologyStatistics layer = statistics_of(8192, 8192, 0.03);
 constexpr Spmm large = {.n = 4096, .element = Dtype::f16};
@@ -43,8 +36,6 @@ std::string forbidden(const ops::SpmmQuery& query, const std::function<void(Spar
   return ops::sparse_tensor_mma::forbidden(query, config).value_or("");
 }
 
-bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 Spmm random_problem(sparse::Random& random) {
   Spmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(14))};
   problem.element = random.below(2) == 0 ? Dtype::f16 : Dtype::bf16;
@@ -55,13 +46,6 @@ Spmm random_problem(sparse::Random& random) {
   problem.alignment_bytes = 4 << random.below(3);
   problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
   return problem;
-}
-
-device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
-  alignas(16) unsigned char arguments[ops::max_argument_bytes];
-  char memory[1] = {};
-  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
-  return launch.bind(&call, arguments);
 }
 
 }  // namespace

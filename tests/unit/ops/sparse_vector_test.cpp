@@ -10,25 +10,17 @@
 #include "ops/topology/packed_runs.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
+using test::holds;
+using test::query_of;
+using test::statistics_of;
+
 constexpr std::uint64_t seed = 17;
-
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
-}
-
-TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
-  const double mean_row = static_cast<double>(cols) * density;
-  return {.rows = rows,
-          .cols = cols,
-          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
-          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
-          .mean_row = mean_row};
-}
 
 const TopologyStatistics layer = statistics_of(8192, 2048, 0.3);
 
@@ -44,8 +36,6 @@ std::string forbidden(const ops::SpmmQuery& query, const std::function<void(Spar
 std::string declined(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
   return family().declines(query_of(problem, statistics, device)).value_or("");
 }
-
-bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -9,25 +9,20 @@
 
 #include "codegen/fields.hpp"
 #include "sparse/generate.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr);
-}
+using test::pick;
+using test::query_of;
 
 const TopologyStatistics layer{.rows = 8192, .cols = 2048, .nonzeros = 1677721, .longest_row = 260, .mean_row = 204.8, .row_variation = 0.07};
 
 const ops::Family& family() {
   static const std::unique_ptr<ops::Family> made = ops::make_staged_rows();
   return *made;
-}
-
-template <class T>
-T pick(sparse::Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random.below(static_cast<std::int64_t>(values.size())));
 }
 
 }  // namespace

@@ -10,23 +10,16 @@
 #include "codegen/fields.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
-ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
-  return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
-}
-
-TopologyStatistics statistics_of(std::int64_t rows, std::int64_t cols, double density) {
-  const double mean_row = static_cast<double>(cols) * density;
-  return {.rows = rows,
-          .cols = cols,
-          .nonzeros = static_cast<std::int64_t>(static_cast<double>(rows) * mean_row) + 1,
-          .longest_row = static_cast<std::int64_t>(mean_row) + 1,
-          .mean_row = mean_row};
-}
+using test::query_of;
+using test::random_tensor_problem;
+using test::shape_of;
+using test::statistics_of;
 
 const TopologyStatistics layer = statistics_of(8192, 2048, 0.1);
 const ops::Family& family() {
@@ -39,28 +32,6 @@ std::optional<std::string> forbidden(const ops::SpmmQuery& query, const std::fun
   UnpackWgmmaConfig config{.warpgroups = 1, .k_groups = 2, .tile_columns = 128, .stages = 4, .producer_warps = 4};
   change(config);
   return ops::unpack_wgmma::forbidden(query, config);
-}
-
-/// Any problem that tensor cores may serve.
-Spmm random_problem(sparse::Random& random) {
-  Spmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(14))};
-  problem.element = static_cast<Dtype>(random.below(3));
-  problem.output = static_cast<Dtype>(random.below(3));
-  problem.dense_layout = static_cast<Layout>(random.below(2));
-  problem.output_layout = static_cast<Layout>(random.below(2));
-  problem.batch = 1 + random.below(3);
-  problem.alignment_bytes = size_of(problem.element) << random.below(3);
-  problem.math = random.below(2) == 0 ? Math::accurate : Math::tf32;
-  problem.value_lifetime = static_cast<ValueLifetime>(random.below(2));
-  return problem;
-}
-
-/// What a launch's shape says without pointers.
-device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& problem) {
-  alignas(ops::argument_alignment) unsigned char arguments[ops::max_argument_bytes];
-  char memory[1] = {};
-  const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
-  return launch.bind(&call, arguments);
 }
 
 }  // namespace
@@ -87,7 +58,7 @@ TEST_CASE("unpack_wgmma's default config is admitted for every problem, and its 
   INFO("seed " << seed);
   sparse::Random random(seed);
   for (int i = 0; i < 200; ++i) {
-    const Spmm problem = random_problem(random);
+    const Spmm problem = random_tensor_problem(random);
     const ops::SpmmQuery query =
         query_of(problem, statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99))));
     INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", query.statistics.rows, " x ", query.statistics.cols);
