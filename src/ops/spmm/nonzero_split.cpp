@@ -9,6 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/output_traits.hpp"
 
 namespace vostok::ops {
 
@@ -84,21 +85,6 @@ Launch multiply_launch(const SpmmQuery& query, const NonzeroSplitConfig& config,
                                     .expression = codegen::name_expression("nonzero_split", "NonzeroSplitTraits", t, "NonzeroSplitConfig", config)};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, NonzeroSplitArgs>(std::move(request), shape, binding_of(query, config, topology));
-}
-
-/// What is done to the sums alone: nothing of A or B, so that few kernels serve all.
-NonzeroSplitTraits output_traits(const NonzeroSplitTraits& whole) {
-  NonzeroSplitTraits t;
-  t.output = whole.output;
-  t.batched = whole.batched;
-  t.output_layout = whole.output_layout;
-  t.output_alignment = whole.output_alignment;
-  t.bias = whole.bias;
-  t.activation = whole.activation;
-  t.scale = whole.scale;
-  t.residual = whole.residual;
-  t.accumulate = whole.accumulate;
-  return t;
 }
 
 Launch split_rows_launch(const SpmmQuery& query, const NonzeroSplitConfig& config, const TopologyPointers& topology) {

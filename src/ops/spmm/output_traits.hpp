@@ -21,4 +21,26 @@ void take_output(const SpmmQuery& query, Traits& traits) {
   traits.accumulate = epilogue.accumulate;
 }
 
+/// The same from other traits.
+template <class Traits>
+void take_output(const Traits& from, Traits& traits) {
+  traits.output = from.output;
+  traits.output_layout = from.output_layout;
+  traits.output_alignment = from.output_alignment;
+  traits.bias = from.bias;
+  traits.activation = from.activation;
+  traits.scale = from.scale;
+  traits.residual = from.residual;
+  traits.accumulate = from.accumulate;
+}
+
+/// Of a kernel that makes C of sums: nothing of A or B, so that few kernels serve all.
+template <class Traits>
+Traits output_traits(const Traits& whole) {
+  Traits traits;
+  traits.batched = whole.batched;
+  take_output(whole, traits);
+  return traits;
+}
+
 }  // namespace vostok::ops

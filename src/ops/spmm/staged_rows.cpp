@@ -10,6 +10,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/output_traits.hpp"
 
 namespace vostok::ops {
 
@@ -80,34 +81,11 @@ Binding binding_of(const SpmmQuery& query, const StagedRowsConfig& config, const
           .raster = config.raster};
 }
 
-/// What is done to the sums alone: nothing of A or B, so that few kernels serve all.
-StagedRowsTraits output_traits(const StagedRowsTraits& whole) {
-  StagedRowsTraits t;
-  t.output = whole.output;
-  t.batched = whole.batched;
-  t.output_layout = whole.output_layout;
-  t.output_alignment = whole.output_alignment;
-  t.bias = whole.bias;
-  t.activation = whole.activation;
-  t.scale = whole.scale;
-  t.residual = whole.residual;
-  t.accumulate = whole.accumulate;
-  return t;
-}
-
 /// A kernel that only adds up part of k leaves the epilogue to the other.
 StagedRowsTraits multiply_traits(const StagedRowsTraits& whole, const StagedRowsConfig& config) {
   if (config.k_split == 1) return whole;
   StagedRowsTraits t = whole;
-  const StagedRowsTraits plain;
-  t.output = plain.output;
-  t.output_layout = plain.output_layout;
-  t.output_alignment = plain.output_alignment;
-  t.bias = plain.bias;
-  t.activation = plain.activation;
-  t.scale = plain.scale;
-  t.residual = plain.residual;
-  t.accumulate = plain.accumulate;
+  take_output(StagedRowsTraits{}, t);
   return t;
 }
 
