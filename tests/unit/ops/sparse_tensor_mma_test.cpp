@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "codegen/fields.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/config_lists.hpp"
 #include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
+using test::check_short_list;
+using test::check_space;
 using test::holds;
 using test::query_of;
 using test::shape_of;
@@ -78,19 +80,8 @@ TEST_CASE("sparse_tensor_mma's default config is admitted for every problem, and
         statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99)));
     const ops::SpmmQuery query = query_of(problem, statistics, i % 2 == 0 ? nullptr : &device);
     INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
-    CHECK(family().declines(query).value_or("") == "");
-    const FieldMap standard = family().default_config(query);
-    CHECK(family().forbidden(query, standard).value_or("") == "");
-    const std::vector<FieldMap> list = family().short_list(query);
-    CHECK(list.front() == standard);
-    CHECK(list.size() <= 12);
-    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
-    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
-    if (i % 20 != 0) continue;
-    const std::vector<FieldMap> space = family().space(query);
-    CHECK(space.front() == standard);
-    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-    CHECK(space.size() < 1000);
+    check_short_list(family(), query, 12);
+    if (i % 20 == 0) check_space(family(), query, 1000);
   }
 }
 

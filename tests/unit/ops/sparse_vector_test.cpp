@@ -3,19 +3,21 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <set>
 
 #include "codegen/fields.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_runs.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/config_lists.hpp"
 #include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
+using test::check_short_list;
+using test::check_space;
 using test::holds;
 using test::query_of;
 using test::statistics_of;
@@ -79,18 +81,8 @@ TEST_CASE("sparse_vector's default config is admitted wherever the family does n
     const std::string reason = family().declines(query).value_or("");
     if (i % 3 != 0) CHECK(reason.empty());
     if (!reason.empty()) continue;
-    const FieldMap standard = family().default_config(query);
-    CHECK(family().forbidden(query, standard).value_or("") == "");
-    const std::vector<FieldMap> list = family().short_list(query);
-    CHECK(list.front() == standard);
-    CHECK(list.size() <= 16);
-    for (const FieldMap& config : list) CHECK(family().forbidden(query, config).value_or("") == "");
-    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
-    if (i % 10 != 1) continue;
-    const std::vector<FieldMap> space = family().space(query);
-    CHECK(space.front() == standard);
-    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-    CHECK(space.size() < 2000);
+    check_short_list(family(), query, 16);
+    if (i % 10 == 1) check_space(family(), query, 2000);
   }
 }
 

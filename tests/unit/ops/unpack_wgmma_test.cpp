@@ -10,12 +10,14 @@
 #include "codegen/fields.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/config_lists.hpp"
 #include "unit/ops/spmm_queries.hpp"
 
 using namespace vostok;
 
 namespace {
 
+using test::check_short_list;
 using test::query_of;
 using test::random_tensor_problem;
 using test::shape_of;
@@ -62,15 +64,7 @@ TEST_CASE("unpack_wgmma's default config is admitted for every problem, and its 
     const ops::SpmmQuery query =
         query_of(problem, statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99))));
     INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", query.statistics.rows, " x ", query.statistics.cols);
-    const auto reason = family().declines(query);
-    CHECK_MESSAGE(!reason, *reason);
-    const FieldMap standard = family().default_config(query);
-    CHECK_FALSE(family().forbidden(query, standard));
-    const std::vector<FieldMap> list = family().short_list(query);
-    CHECK(list.front() == standard);
-    CHECK(list.size() <= 16);
-    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
-    for (const FieldMap& config : list) CHECK_FALSE(family().forbidden(query, config));
+    check_short_list(family(), query, 16);
   }
 }
 
