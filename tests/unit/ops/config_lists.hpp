@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "ops/family.hpp"
 
 namespace vostok::test {
+
+/// How many of a list the family's rules admit.
+inline std::ptrdiff_t admitted(const ops::Family& family, const ops::Query& query, const std::vector<FieldMap>& list) {
+  return std::count_if(list.begin(), list.end(), [&](const FieldMap& config) { return !family.forbidden(query, config); });
+}
 
 /// A list begins with the default and repeats nothing.
 inline void check_list(const std::vector<FieldMap>& list, const FieldMap& standard) {

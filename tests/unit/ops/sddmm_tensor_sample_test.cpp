@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 
+#include "holds.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "sparse/generate.hpp"
+#include "unit/ops/config_lists.hpp"
 
 using namespace vostok;
 
 namespace {
+
+using test::admitted;
+using test::check_short_list;
+using test::check_space;
+using test::holds;
 
 const TopologyStatistics layer{.rows = 2048, .cols = 512, .nonzeros = 1 << 19, .longest_row = 300, .mean_row = 256};
 const TopologyStatistics attention{.rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
@@ -26,12 +32,6 @@ std::shared_ptr<const ops::SddmmQuery> query_of(const Sddmm& problem, const Topo
 std::string declined(const Sddmm& problem, const TopologyStatistics& statistics = layer) {
   return family().declines(*query_of(problem, statistics)).value_or("");
 }
-
-std::int64_t admitted(const ops::SddmmQuery& query, const std::vector<FieldMap>& configs) {
-  return std::count_if(configs.begin(), configs.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
-}
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Admitted for n = 256 of the layer.
 constexpr TensorSampleConfig usual{.warp_rows = 32};
@@ -78,18 +78,11 @@ TEST_CASE("tensor_sample's space starts with the default and repeats nothing, an
     for (const Dtype element : {Dtype::f32, Dtype::f16})
       for (const std::int64_t n : {64, 256}) {
         const auto query = query_of({.n = n, .element = element}, statistics);
-        const std::vector<FieldMap> space = family().space(*query);
         INFO("n = ", n, ", ", name(element));
-        CHECK(space.front() == family().default_config(*query));
-        CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-        CHECK(admitted(*query, space) >= 20);
-        CHECK(space.size() <= 1000);
-        const std::vector<FieldMap> list = family().short_list(*query);
-        CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
-        CHECK(list.front() == family().default_config(*query));
-        CHECK(admitted(*query, list) == static_cast<std::int64_t>(list.size()));
-        CHECK(list.size() >= 6);
-        CHECK(list.size() <= 16);
+        check_space(family(), *query, 1000);
+        CHECK(admitted(family(), *query, family().space(*query)) >= 20);
+        check_short_list(family(), *query, 16);
+        CHECK(family().short_list(*query).size() >= 6);
       }
 }
 

@@ -1,17 +1,22 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 
+#include "holds.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/config_lists.hpp"
 
 using namespace vostok;
 
 namespace {
+
+using test::admitted;
+using test::check_short_list;
+using test::check_space;
+using test::holds;
 
 const TopologyStatistics layer{.rows = 2048, .cols = 512, .nonzeros = 1 << 19, .longest_row = 300, .mean_row = 256};
 const TopologyStatistics attention{.rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
@@ -30,8 +35,6 @@ std::shared_ptr<const ops::SddmmQuery> query_of(const Sddmm& problem, const Topo
 std::string declined(const Sddmm& problem, const TopologyStatistics& statistics = layer) {
   return family().declines(*query_of(problem, statistics)).value_or("");
 }
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Admitted for n = 256 of the layer.
 constexpr WgmmaSampleConfig usual{.warpgroups = 2, .tile_columns = 64, .stages = 2};
@@ -90,21 +93,11 @@ TEST_CASE("wgmma_sample's space starts with the default and repeats nothing, and
     for (const Dtype element : {Dtype::f32, Dtype::f16})
       for (const std::int64_t n : {64, 256, 2048}) {
         const auto query = query_of({.n = n, .element = element}, statistics);
-        const std::vector<FieldMap> space = family().space(*query);
         INFO("n = ", n, ", ", name(element));
-        const auto admitted = [&](const std::vector<FieldMap>& configs) {
-          return std::count_if(configs.begin(), configs.end(), [&](const FieldMap& config) { return !family().forbidden(*query, config); });
-        };
-        CHECK(space.front() == family().default_config(*query));
-        CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-        CHECK(admitted(space) >= 20);
-        CHECK(space.size() <= 1000);
-        const std::vector<FieldMap> list = family().short_list(*query);
-        CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
-        CHECK(list.front() == family().default_config(*query));
-        CHECK(admitted(list) == static_cast<std::int64_t>(list.size()));
-        CHECK(list.size() >= 6);
-        CHECK(list.size() <= 16);
+        check_space(family(), *query, 1000);
+        CHECK(admitted(family(), *query, family().space(*query)) >= 20);
+        check_short_list(family(), *query, 16);
+        CHECK(family().short_list(*query).size() >= 6);
       }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "codegen/fields.hpp"
+#include "holds.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/fields.hpp"
+#include "holds.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
 #include "unit/ops/config_lists.hpp"

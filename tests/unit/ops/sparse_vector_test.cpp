@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "codegen/fields.hpp"
+#include "holds.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_runs.hpp"
 #include "sparse/generate.hpp"

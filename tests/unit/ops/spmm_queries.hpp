@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 
 #include "ops/launch.hpp"
 #include "ops/spmm/problem.hpp"
@@ -51,7 +50,5 @@ inline device::LaunchShape shape_of(const ops::Launch& launch, const Spmm& probl
   const SpmmArguments call{.values = memory, .dense = memory, .output = memory, .workspace = memory, .n = problem.n};
   return launch.bind(&call, arguments);
 }
-
-inline bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace vostok::test

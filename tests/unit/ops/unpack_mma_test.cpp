@@ -9,6 +9,7 @@
 
 #include "base/checked.hpp"
 #include "codegen/fields.hpp"
+#include "holds.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "sparse/generate.hpp"

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/temporary_folder.hpp"
+#include "holds.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/packed_file.hpp"
 #include "unit/plan/fixture.hpp"
@@ -20,6 +21,8 @@ using namespace vostok;
 using test::code_of;
 
 namespace {
+
+using test::holds;
 
 constexpr std::uint64_t seed = 51;
 
@@ -85,8 +88,6 @@ std::string message_of(ErrorCode code, const std::function<void()>& call) {
   CHECK(code_of(call, &message) == code);
   return message;
 }
-
-bool holds(const std::string& message, const char* text) { return message.find(text) != std::string::npos; }
 
 }  // namespace
 

@@ -1,0 +1,10 @@
+// What tests ask of messages.
+#pragma once
+
+#include <string_view>
+
+namespace vostok::test {
+
+inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+}  // namespace vostok::test
