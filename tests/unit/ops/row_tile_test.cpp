@@ -159,7 +159,7 @@ TEST_CASE("a column-major B is prepared and a transposed A's values are looked u
 }
 
 TEST_CASE("the workspace holds packed values and the prepared B, each on its boundary, for the largest n") {
-  Spmm problem{.n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
+  const Spmm problem{.n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
   const ops::SpmmQuery query = query_of(problem, {.rows = 7, .cols = 10, .nonzeros = 33, .longest_row = 5});
   RowTileConfig config = ops::row_tile::default_config(query);
   const auto bytes = [&] { return family().workspace_bytes(query, codegen::to_map(config)); };
@@ -314,7 +314,7 @@ TEST_CASE("a launch fills every argument and a grid that covers all tiles in eit
     CHECK((args.residual == &residual && args.device_scale == &scale && args.scale == 0.5F));
     CHECK((args.row_offsets == &offsets && args.column_indices == &columns && all.row_order == &order));
     CHECK((args.n == 200 && args.dense_leading == 208 && args.output_leading == 200));
-    CHECK((args.value_stride == 100004 && args.dense_stride == 2048 * 208 && args.output_stride == tall.rows * 200));
+    CHECK((args.value_stride == 100004 && args.dense_stride == std::int64_t{2048} * 208 && args.output_stride == tall.rows * 200));
     CHECK((args.m == 1'000'003U && args.nonzeros == 100000U && args.batch == 3));
   }
 }

@@ -154,7 +154,7 @@ TEST_CASE("sparse_vector packs into the workspace only where every call brings i
     const bool packs = lifetime == ValueLifetime::per_call;
     CHECK(family().launches(query, config, {}).size() == (packs ? 2 : 1));
     CHECK((family().workspace_bytes(query, config) > 0) == packs);
-    if (packs) CHECK(family().workspace_bytes(query, config) >= 3 * 2 * layer.nonzeros);
+    if (packs) CHECK(family().workspace_bytes(query, config) >= std::int64_t{3} * 2 * layer.nonzeros);
     CHECK(family().needs(query, config).packed());
   }
 }
