@@ -18,6 +18,13 @@
 
 namespace vostok {
 
+/// Whether values are copied beside what else is done; before sm_80 there is no such copy.
+#if defined(VOSTOK_EMULATOR) || __CUDA_ARCH__ >= 800
+constexpr bool pack_strips_copies = true;
+#else
+constexpr bool pack_strips_copies = false;
+#endif
+
 /// `placed`: the values lie where value_places says.
 template <class F, bool placed>
 class StripPacker {
@@ -36,7 +43,7 @@ class StripPacker {
   using Term = Element<term_type>;
   using Unit = Vector<unsigned, packed_unit_bytes / 4>;
   using Shared = PackStripsShared<mode, F::traits.element, F::config.threads>;
-  static constexpr bool copies = !placed && pack_strips_copied_words(F::traits.element) > 0;
+  static constexpr bool copies = pack_strips_copies && !placed && pack_strips_copied_words(F::traits.element) > 0;
   static constexpr int unit_values = packed_unit_bytes / int{sizeof(Stored)};
 
  public:
@@ -267,9 +274,14 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
 }
 
+/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. Where rows are scaled it thinks of one more than this, and
+/// spills.
+template <class F>
+constexpr int pack_strips_blocks = packed_scales_rows(F::traits.mode) ? 1024 / F::config.threads : 0;
+
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) pack_strips(const __grid_constant__ PackStripsArgs args) {
+__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>) pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
   static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
                 "pack_strips: shared memory");
