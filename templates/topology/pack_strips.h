@@ -274,10 +274,15 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
 }
 
-/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. Where rows are scaled it thinks of one more than this, and
-/// spills.
+/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. It thinks of too many, and spills, where rows are scaled, and
+/// from sm_100 on.
 template <class F>
-constexpr int pack_strips_blocks = packed_scales_rows(F::traits.mode) ? 1024 / F::config.threads : 0;
+constexpr int pack_strips_blocks =
+#if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000
+    packed_scales_rows(F::traits.mode) ? 4 : 6;
+#else
+    packed_scales_rows(F::traits.mode) ? 4 : 0;
+#endif
 
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
