@@ -1,37 +1,27 @@
 // What the problem fixes for a kernel that stores C.
 #pragma once
 
+#include <tuple>
+
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/problem.hpp"
 
 namespace vostok::ops {
 
-/// How C lies and what is made of the sums first. A kernel that adds up part of k leaves both to the sum, and its traits without.
+/// How C lies and what is made of the sums first.
+template <class Traits>
+auto output_fields(Traits& traits) {
+  return std::tie(traits.output, traits.output_layout, traits.output_alignment, traits.bias, traits.activation, traits.scale, traits.residual,
+                  traits.accumulate);
+}
+
+/// As the problem says. A kernel that adds up part of k leaves both to the sum, and its traits without.
 template <class Traits>
 void take_output(const SpmmQuery& query, Traits& traits) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
-  traits.output = problem.output.value_or(problem.element);
-  traits.output_layout = problem.output_layout;
-  traits.output_alignment = output_alignment(query);
-  traits.bias = epilogue.bias;
-  traits.activation = epilogue.activation;
-  traits.scale = epilogue.scale;
-  traits.residual = epilogue.residual;
-  traits.accumulate = epilogue.accumulate;
-}
-
-/// The same from other traits.
-template <class Traits>
-void take_output(const Traits& from, Traits& traits) {
-  traits.output = from.output;
-  traits.output_layout = from.output_layout;
-  traits.output_alignment = from.output_alignment;
-  traits.bias = from.bias;
-  traits.activation = from.activation;
-  traits.scale = from.scale;
-  traits.residual = from.residual;
-  traits.accumulate = from.accumulate;
+  output_fields(traits) = std::tuple(problem.output.value_or(problem.element), problem.output_layout, output_alignment(query), epilogue.bias,
+                                     epilogue.activation, epilogue.scale, epilogue.residual, epilogue.accumulate);
 }
 
 /// Of a kernel that makes C of sums: nothing of A or B, so that few kernels serve all.
@@ -39,7 +29,7 @@ template <class Traits>
 Traits output_traits(const Traits& whole) {
   Traits traits;
   traits.batched = whole.batched;
-  take_output(whole, traits);
+  output_fields(traits) = output_fields(whole);
   return traits;
 }
 

@@ -85,7 +85,8 @@ Binding binding_of(const SpmmQuery& query, const StagedRowsConfig& config, const
 StagedRowsTraits multiply_traits(const StagedRowsTraits& whole, const StagedRowsConfig& config) {
   if (config.k_split == 1) return whole;
   StagedRowsTraits t = whole;
-  take_output(StagedRowsTraits{}, t);
+  const StagedRowsTraits plain;
+  output_fields(t) = output_fields(plain);
   return t;
 }
 

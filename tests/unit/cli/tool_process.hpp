@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
+#include "contains.hpp"
 #include "unit/sparse/files.hpp"
 
 namespace vostok::cli::testing {
+
+using test::contains;
 
 struct Outcome {
   int status = -1;     ///< exit status; 128 + signal where one ended it
   std::string output;  ///< stdout
   std::string errors;  ///< stderr
 };
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Tool {
  public:

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/temporary_folder.hpp"
+#include "contains.hpp"
 #include "device/cuda/nvrtc_compiler.hpp"
 #include "device/cuda/nvrtc_log.hpp"
 #include "device/cuda/nvrtc_places.hpp"
@@ -32,7 +33,7 @@ device::Source any_source(const std::string& architecture) {
   return {.family = "tiny", .text = "text", .expression = "tiny<1>", .headers = {}, .architecture = architecture};
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 }  // namespace
 

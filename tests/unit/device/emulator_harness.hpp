@@ -14,10 +14,13 @@
 
 #include <vostok/error.hpp>
 
+#include "contains.hpp"
 #include "device/device.hpp"
 #include "device/emulator/emulator.hpp"
 
 namespace emulator_test {
+
+using vostok::test::contains;
 
 using vostok::device::emulator::Order;
 
@@ -94,7 +97,5 @@ class Bench {
   std::shared_ptr<const vostok::device::Kernel> kernel_;
   std::int64_t shared_bytes_;
 };
-
-inline bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace emulator_test

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "codegen/fields.hpp"
-#include "holds.hpp"
+#include "contains.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"
 #include "unit/ops/config_lists.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using test::check_short_list;
 using test::check_space;
-using test::holds;
+using test::contains;
 using test::query_of;
 using test::shape_of;
 using test::statistics_of;
@@ -59,13 +59,13 @@ TEST_CASE("sparse_tensor_wgmma serves GPUs of sm_90, 16-bit elements, B whose li
     return family().declines(query_of(problem, statistics)).value_or("");
   };
   CHECK(declined(large, layer).empty());
-  CHECK(holds(declined({.n = 128}, layer), "32 bits"));
-  CHECK(holds(declined({.n = 32, .element = Dtype::f16}, layer), "32 or less"));
-  CHECK(holds(declined({.n = 100, .element = Dtype::f16}, layer), "16 bytes"));
+  CHECK(contains(declined({.n = 128}, layer), "32 bits"));
+  CHECK(contains(declined({.n = 32, .element = Dtype::f16}, layer), "32 or less"));
+  CHECK(contains(declined({.n = 100, .element = Dtype::f16}, layer), "16 bytes"));
   CHECK(declined({.n = 100, .element = Dtype::f16, .dense_layout = Layout::column_major}, layer).empty());
-  CHECK(holds(declined({.n = 128, .element = Dtype::f16, .alignment_bytes = 8}, layer), "16 bytes"));
-  CHECK(holds(declined({.n = 128, .element = Dtype::f16, .math = Math::strict}, layer), "strict"));
-  CHECK(holds(declined(large, {.rows = 8, .cols = 8}), "no nonzeros"));
+  CHECK(contains(declined({.n = 128, .element = Dtype::f16, .alignment_bytes = 8}, layer), "16 bytes"));
+  CHECK(contains(declined({.n = 128, .element = Dtype::f16, .math = Math::strict}, layer), "strict"));
+  CHECK(contains(declined(large, {.rows = 8, .cols = 8}), "no nonzeros"));
 }
 
 TEST_CASE("sparse_tensor_wgmma's default config is admitted for every aligned problem, and lists begin with it and repeat nothing") {
@@ -85,18 +85,18 @@ TEST_CASE("sparse_tensor_wgmma's default config is admitted for every aligned pr
 
 TEST_CASE("sparse_tensor_wgmma's rules name what they forbid") {
   const ops::SpmmQuery query = query_of(large, layer);
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 3; }), "warpgroups"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.tile_columns = 32; }), "tile_columns"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 9; }), "stages"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.strip_passes = 0; }), "strip_passes"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }), "four warps"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129; }), "slices"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
-  CHECK(holds(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }), "registers"));
-  CHECK(holds(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer), [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
-              "columns"));
-  CHECK(holds(
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 3; }), "warpgroups"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.tile_columns = 32; }), "tile_columns"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 9; }), "stages"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.strip_passes = 0; }), "strip_passes"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }), "four warps"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129; }), "slices"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }), "registers"));
+  CHECK(contains(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer), [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
+                 "columns"));
+  CHECK(contains(
       forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
                 [](SparseTensorWgmmaConfig& c) { c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.producer_warps = 4, c.min_blocks = 1; }),
       "rows"));
@@ -111,14 +111,14 @@ TEST_CASE("sparse_tensor_wgmma's tensor_copies are for a device that makes maps,
   };
   CHECK(reason([](SparseTensorWgmmaConfig&) {}).empty());
   CHECK(reason([](SparseTensorWgmmaConfig& c) { c.producer_warps = 4; }).empty());
-  CHECK(holds(reason([](SparseTensorWgmmaConfig& c) { c.warpgroups = 2; }), "four warps"));
-  CHECK(holds(reason([](SparseTensorWgmmaConfig& c) { c.tensor_copies = false; }), "four warps"));
+  CHECK(contains(reason([](SparseTensorWgmmaConfig& c) { c.warpgroups = 2; }), "four warps"));
+  CHECK(contains(reason([](SparseTensorWgmmaConfig& c) { c.tensor_copies = false; }), "four warps"));
   device.tensor_maps = false;
-  CHECK(holds(reason([](SparseTensorWgmmaConfig&) {}), "CUDA 12.0"));
-  CHECK(holds(ops::sparse_tensor_wgmma::forbidden(query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
-                                                  {.tile_columns = 128, .stages = 2, .tensor_copies = true})
-                  .value_or(""),
-              "larger than a tensor map"));
+  CHECK(contains(reason([](SparseTensorWgmmaConfig&) {}), "CUDA 12.0"));
+  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
+                                                     {.tile_columns = 128, .stages = 2, .tensor_copies = true})
+                     .value_or(""),
+                 "larger than a tensor map"));
 }
 
 TEST_CASE("sparse_tensor_wgmma's space copies B by maps and by threads, by maps first, and by threads alone without them") {
@@ -179,7 +179,7 @@ TEST_CASE("sparse_tensor_wgmma's slices of one cluster need no second launch and
     CHECK((ops::sparse_tensor_wgmma::workspace(query, config).bytes == 0) == cluster);
   }
   config.k_split = 9;
-  CHECK(holds(ops::sparse_tensor_wgmma::forbidden(query, config).value_or(""), "2 to 8 slices"));
+  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(query, config).value_or(""), "2 to 8 slices"));
 }
 
 TEST_CASE("the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "codegen/fields.hpp"
-#include "holds.hpp"
+#include "contains.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_runs.hpp"
 #include "sparse/generate.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using test::check_short_list;
 using test::check_space;
-using test::holds;
+using test::contains;
 using test::query_of;
 using test::statistics_of;
 
@@ -47,19 +47,19 @@ TEST_CASE("sparse_vector takes up to four columns of any type, math and semantic
     for (const Math math : {Math::strict, Math::accurate, Math::tf32})
       for (const NonFinite nonfinite : {NonFinite::dense, NonFinite::sparse})
         CHECK(declined({.n = 4, .element = element, .math = math, .nonfinite = nonfinite}, layer).empty());
-  CHECK(holds(declined({.n = 5}, layer), "past 4"));
-  CHECK(holds(declined({.n = 1}, {.rows = 8, .cols = 8}), "no nonzeros"));
-  CHECK(holds(declined({.n = 1}, statistics_of(64, 70000, 0.1)), "16 bits"));
-  CHECK(holds(declined({.n = 1}, statistics_of(8192, 8192, 0.0005)), "too narrow"));
+  CHECK(contains(declined({.n = 5}, layer), "past 4"));
+  CHECK(contains(declined({.n = 1}, {.rows = 8, .cols = 8}), "no nonzeros"));
+  CHECK(contains(declined({.n = 1}, statistics_of(64, 70000, 0.1)), "16 bits"));
+  CHECK(contains(declined({.n = 1}, statistics_of(8192, 8192, 0.0005)), "too narrow"));
   TopologyStatistics other = layer;
   other.duplicates = true;
-  CHECK(holds(declined({.n = 1}, other), "twice"));
+  CHECK(contains(declined({.n = 1}, other), "twice"));
   other = layer;
   other.sorted = false;
-  CHECK(holds(declined({.n = 1}, other), "sorted"));
+  CHECK(contains(declined({.n = 1}, other), "sorted"));
   // 65536 rows of four columns of f32 are a megabyte, and of one column of f16 128 KiB.
   test::FakeDevice device;
-  CHECK(holds(declined({.n = 4}, statistics_of(64, 65536, 0.1), &device), "shared memory"));
+  CHECK(contains(declined({.n = 4}, statistics_of(64, 65536, 0.1), &device), "shared memory"));
   CHECK(declined({.n = 1, .element = Dtype::f16}, statistics_of(64, 65536, 0.1), &device).empty());
   CHECK(declined({.n = 4, .element = Dtype::f16}, statistics_of(8192, 28672, 0.1), &device).empty());
 }
@@ -89,22 +89,22 @@ TEST_CASE("sparse_vector's default config is admitted wherever the family does n
 
 TEST_CASE("sparse_vector's rules name what they forbid") {
   const ops::SpmmQuery query = query_of({.n = 2, .element = Dtype::f16}, layer);
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.gap_bits = 5; }), "gaps"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.columns = 1; }), "at least n"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.columns = 4; }), "half of the columns"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.threads = 96; }), "threads"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2; }), "lanes_per_row"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2 * c.threads; }), "lanes_per_row"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1024; }), "holds k"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { ++c.tile_rows; }), "tile_rows"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 0; }), "min_blocks"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1 << 16; }), "shared memory"));
-  CHECK(holds(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 32; }), "min_blocks blocks"));
-  CHECK(
-      holds(forbidden(query, [](SparseVectorConfig& c) { c.threads = c.lanes_per_row = 512, c.tile_rows = c.min_blocks = 1, c.load_ahead = false; }),
-            "half of their lanes"));
-  CHECK(holds(forbidden(query_of({.n = 2}, layer), [](SparseVectorConfig& c) { c.wide_dense = false; }), "wide"));
-  CHECK(holds(forbidden(query_of({.n = 1}, statistics_of(8192, 2048, 0.01)), [](SparseVectorConfig& c) { c.gap_bits = 4; }), "escapes"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.gap_bits = 5; }), "gaps"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.columns = 1; }), "at least n"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.columns = 4; }), "half of the columns"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.threads = 96; }), "threads"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2; }), "lanes_per_row"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.lanes_per_row = 2 * c.threads; }), "lanes_per_row"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1024; }), "holds k"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { ++c.tile_rows; }), "tile_rows"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 0; }), "min_blocks"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1 << 16; }), "shared memory"));
+  CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 32; }), "min_blocks blocks"));
+  CHECK(contains(
+      forbidden(query, [](SparseVectorConfig& c) { c.threads = c.lanes_per_row = 512, c.tile_rows = c.min_blocks = 1, c.load_ahead = false; }),
+      "half of their lanes"));
+  CHECK(contains(forbidden(query_of({.n = 2}, layer), [](SparseVectorConfig& c) { c.wide_dense = false; }), "wide"));
+  CHECK(contains(forbidden(query_of({.n = 1}, statistics_of(8192, 2048, 0.01)), [](SparseVectorConfig& c) { c.gap_bits = 4; }), "escapes"));
 }
 
 TEST_CASE("sparse_vector's gaps follow the density, and the format follows the gaps") {

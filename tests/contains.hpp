@@ -5,6 +5,6 @@
 
 namespace vostok::test {
 
-inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace vostok::test
