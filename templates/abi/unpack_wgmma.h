@@ -225,4 +225,10 @@ constexpr int gained_registers(const UnpackWgmmaConfig& config) {
   return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config), config.producer_warps / 4);
 }
 
+/// Registers of a thread that multiplies, besides those of sums and totals.
+constexpr int registers_beside_sums(const UnpackWgmmaConfig& config) {
+  const int own = exchanges_registers(config) ? gained_registers(config) : 64 * 1024 / (threads(config) * config.min_blocks) / 8 * 8;
+  return own - config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
+}
+
 }  // namespace vostok

@@ -23,10 +23,13 @@ __device__ inline unsigned long long dense_descriptor(unsigned shared, unsigned 
          static_cast<unsigned long long>(octet_bytes >> 4) << 32 | swizzle_of_128_bytes << 62;
 }
 
-/// The descriptor of what lies so many bytes further on. Starts have 18 bits and never carry beyond them: one addition of 32 bits.
+/// The descriptor of what lies so many bytes further on. Starts have 18 bits and never carry beyond them: one addition of 32 bits, which the
+/// compiler makes one of 64 where it sees that.
 __device__ inline unsigned long long moved_descriptor(unsigned long long descriptor, unsigned bytes) {
   const unsigned low = static_cast<unsigned>(descriptor) + (bytes >> 4);
-  return (descriptor & 0xffffffff00000000ULL) | low;
+  unsigned long long moved;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(moved) : "r"(low), "r"(static_cast<unsigned>(descriptor >> 32)));
+  return moved;
 }
 
 /// Before the first multiplication, and after this thread wrote registers that the next ones take.

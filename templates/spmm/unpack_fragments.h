@@ -14,8 +14,23 @@ namespace vostok {
 inline constexpr int strip_steps = packed_strip_columns / 16;  ///< k16 steps of a strip
 inline constexpr int strip_registers = 4;                      ///< A-fragment registers of a step
 
+/// How pairs in shared memory reach their registers, which are zero where there is none.
+enum class PairReads : unsigned char {
+  in_turn,  ///< with those of other strips: they hide that the step to the next pair waits until a load has read its address
+  alone,    ///< of one strip: the step goes to a register of its own, and does not wait
+  apart,    ///< as alone; two words are loaded elsewhere, then chosen: fewer instructions, but more registers until the load is done
+};
+
+#if !defined(VOSTOK_EMULATOR)
+#define VOSTOK_READ_PAIR(load, mask, bit) \
+  "{ .reg .pred there; .reg .b32 present, high, low; and.b32 present, " mask ", " bit "; setp.ne.u32 there, present, 0; " load " }"
+// To the next pair: its size where there is one, or the mask's bit shifted to be that.
+#define VOSTOK_ADDED(from, size) " @there add.u32 " from ", " from ", " size ";"
+#define VOSTOK_SHIFTED(from, up, down) " shl.b32 present, present, " up "; shr.b32 present, present, " down "; add.u32 " from ", " from ", present;"
+#endif
+
 /// Pairs in shared memory. `words` of a pair: 1, or 2 where it has a high and a low part.
-template <int bit, int words>
+template <int bit, PairReads reads, int words>
 __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedAddress& from) {
   static_assert(words == 1 || words == 2, "a pair has one word, or a high and a low one");
 #if defined(VOSTOK_EMULATOR)
@@ -23,23 +38,42 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedA
   for (int i = 0; i < words; ++i) pair[i] = present ? load_word(from + 4U * i) : 0;
   if (present) from = from + 4U * words;
 #else
-  if constexpr (words == 1)
-    asm volatile(
-        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %2, %3; setp.ne.u32 there, bits, 0; mov.b32 %0, 0;"
-        " @there ld.shared.b32 %0, [%1]; @there add.u32 %1, %1, 4; }"
-        : "=&r"(pair[0]), "+r"(from.at)
-        : "r"(mask), "n"(1U << bit));
+  constexpr int size_bit = words == 1 ? 2 : 3;
+  constexpr int up = bit < size_bit ? size_bit - bit : 0;
+  constexpr int down = bit > size_bit ? bit - size_bit : 0;
+#define VOSTOK_ONE "mov.b32 %0, 0; @there ld.shared.b32 %0, [%1];"
+#define VOSTOK_TWO "mov.b32 %0, 0; mov.b32 %1, 0; @there ld.shared.v2.b32 {%0, %1}, [%2];"
+#define VOSTOK_TWO_APART "@there ld.shared.v2.b32 {high, low}, [%2]; selp.b32 %0, high, 0, there; selp.b32 %1, low, 0, there;"
+  if constexpr (words == 1 && reads == PairReads::in_turn)
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_ONE VOSTOK_ADDED("%1", "4"), "%2", "%3") : "=&r"(pair[0]), "+r"(from.at) : "r"(mask), "n"(1U << bit));
+  else if constexpr (words == 1)
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_ONE VOSTOK_SHIFTED("%1", "%4", "%5"), "%2", "%3")
+                 : "=&r"(pair[0]), "+r"(from.at)
+                 : "r"(mask), "n"(1U << bit), "n"(up), "n"(down));
+  else if constexpr (reads == PairReads::in_turn)
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_TWO VOSTOK_ADDED("%2", "8"), "%3", "%4")
+                 : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
+                 : "r"(mask), "n"(1U << bit));
+  else if constexpr (reads == PairReads::alone)
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_TWO VOSTOK_SHIFTED("%2", "%5", "%6"), "%3", "%4")
+                 : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
+                 : "r"(mask), "n"(1U << bit), "n"(up), "n"(down));
   else
-    asm volatile(
-        "{ .reg .pred there; .reg .b32 bits; and.b32 bits, %3, %4; setp.ne.u32 there, bits, 0; mov.b32 %0, 0; mov.b32 %1, 0;"
-        " @there ld.shared.v2.b32 {%0, %1}, [%2]; @there add.u32 %2, %2, 8; }"
-        : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
-        : "r"(mask), "n"(1U << bit));
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_TWO_APART VOSTOK_SHIFTED("%2", "%5", "%6"), "%3", "%4")
+                 : "=&r"(pair[0]), "=&r"(pair[1]), "+r"(from.at)
+                 : "r"(mask), "n"(1U << bit), "n"(up), "n"(down));
+#undef VOSTOK_TWO_APART
+#undef VOSTOK_TWO
+#undef VOSTOK_ONE
 #endif
 }
 
+#undef VOSTOK_SHIFTED
+#undef VOSTOK_ADDED
+#undef VOSTOK_READ_PAIR
+
 /// Pairs in global memory, which the launch before may have written: plain loads.
-template <int bit, int words>
+template <int bit, PairReads, int words>
 __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const unsigned char*& from) {
   const bool present = (mask >> bit & 1U) != 0;
 #pragma unroll
@@ -50,7 +84,7 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const u
 __device__ inline unsigned load_word(const unsigned char* from) { return load_own(reinterpret_cast<const unsigned*>(from)); }
 
 /// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
-template <int words, class From>
+template <int words, class From, PairReads reads = PairReads::in_turn>
 class StripReader {
  public:
   StripReader() = default;
@@ -78,7 +112,7 @@ class StripReader {
   template <int step, int index>
   __device__ void read_register(unsigned (&fragments)[words][strip_registers]) {
     unsigned pair[words];
-    read_pair<step * strip_registers + index>(pair, header_, next_);
+    read_pair<step * strip_registers + index, reads>(pair, header_, next_);
 #pragma unroll
     for (int i = 0; i < words; ++i) fragments[i][index] = pair[i];
   }

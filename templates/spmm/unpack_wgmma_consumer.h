@@ -20,6 +20,9 @@ template <class F>
 class WarpStrips {
   static constexpr unsigned room = strip_stage_bytes(F::config);
   static constexpr bool all_fit = F::config.strip_pairs == packed_most_pairs;
+  // Found by compiling: with less room, or with the strip before still being multiplied, registers are spilled.
+  static constexpr PairReads reads = !F::config.overlap && registers_beside_sums(F::config) >= 80 ? PairReads::apart : PairReads::alone;
+  using StageReader = StripReader<terms(F::config), SharedAddress, reads>;
 
  public:
   /// `exists`: there is a k block.
@@ -37,12 +40,12 @@ class WarpStrips {
     const unsigned lane = threadIdx.x % 32;
     if constexpr (all_fit) {
       if (looks_ahead) look_ahead();
-      read(strip, StripReader<terms(F::config), SharedAddress>({stage_strips + begin}, lane));
+      read(strip, StageReader({stage_strips + begin}, lane));
     } else {
       const bool fits = (end_ - first_) * packed_unit_bytes <= room;
       const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes;
       if (looks_ahead) look_ahead();
-      if (fits) read(strip, StripReader<terms(F::config), SharedAddress>({stage_strips + begin}, lane));
+      if (fits) read(strip, StageReader({stage_strips + begin}, lane));
       else read(strip, StripReader<terms(F::config), const unsigned char*>(memory, lane));
     }
   }
@@ -85,6 +88,8 @@ class WarpgroupSum {
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
+  // Measured: 1.5 % of a narrow tile's time, nothing of a wide one's, which waits for tensor cores.
+  static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
@@ -103,9 +108,8 @@ class WarpgroupSum {
     }
   }
 
-  /// Queues a k block's products. `dense`: the tile's first column in the stage. Neither strip nor stage may change before finish().
-  __device__ void multiply(const UnpackedStrip<F>& strip, unsigned dense) {
-    const unsigned long long first = dense_descriptor(dense, dense_group_bytes(config));
+  /// Queues a k block's products. `first` describes the tile's first column in the stage. Neither strip nor stage may change before finish().
+  __device__ void multiply(const UnpackedStrip<F>& strip, unsigned long long first) {
     // What a promotion left is overwritten.
     const bool accumulates = !promotes || (config.promotion_blocks > 1 && blocks_ > 0);
     begin_multiplications();
@@ -126,11 +130,17 @@ class WarpgroupSum {
   /// Waits for the queued products. `scales`: of the tile's columns, in shared memory, the same for all k blocks of a promotion.
   /// `is_last`: there is no k block after this one.
   __device__ void finish(unsigned scales, bool is_last) {
-    wait_multiplications();
     if constexpr (promotes) {
-      if (++blocks_ < config.promotion_blocks && !is_last) return;
+      const bool due = ++blocks_ == config.promotion_blocks || is_last;
+      if constexpr (defers_factors)
+        if (due && !with_factors_) apply_factors_if_large(scales);
+      wait_multiplications();
+      if (!due) return;
       blocks_ = 0;
-      promote(scales);
+      if (with_factors_) promote<true>(scales);
+      else promote<false>(scales);
+    } else {
+      wait_multiplications();
     }
     if constexpr (sets_aside)
       if (++promotions_ == long_sum_blocks / config.promotion_blocks) set_aside();
@@ -149,7 +159,7 @@ class WarpgroupSum {
     for (int i = 0; i < 4; ++i) {
       if constexpr (promotes) elements[i] = totals_[4 * octet + i];
       else elements[i] = sums_[4 * octet + i];
-      if constexpr (scaled) elements[i] *= rows_[i / 2].end;
+      if constexpr (scaled) elements[i] *= with_factors_ ? rows_[i / 2].end : rows_[i / 2].promotion * rows_[i / 2].end;
     }
   }
 
@@ -182,6 +192,21 @@ class WarpgroupSum {
     }
   }
 
+  /// The rows' first factors wait for the end until a column of the tile has a scale of 2 or more: smaller ones leave every total finite
+  /// without. To be called before sums are waited for, which hides it.
+  __device__ void apply_factors_if_large(unsigned scales) {
+    const unsigned scale = load_word(SharedAddress{scales + threadIdx.x % config.tile_columns * 4});
+    constexpr unsigned two_or_more = 0x40000000;
+    if (!__any_sync(0xffffffff, (scale & two_or_more) != 0)) return;
+    with_factors_ = true;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      totals_[i] *= rows_[i / 2 % 2].promotion;
+      if constexpr (sets_aside) aside_.at[i] = aside_.at[i] * rows_[i / 2 % 2].promotion;
+    }
+  }
+
+  template <bool with_factors>
   __device__ void promote(unsigned scales) {
     if constexpr (scaled) {
       const unsigned own = scales + threadIdx.x % 4 * 8;
@@ -191,7 +216,8 @@ class WarpgroupSum {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float& total = totals_[4 * group + i];
-          total = fmaf(sums_[4 * group + i] * rows_[i / 2].promotion, scale.at[i % 2], total);
+          const float sum = sums_[4 * group + i];
+          total = fmaf(with_factors ? sum * rows_[i / 2].promotion : sum, scale.at[i % 2], total);
         }
       }
     } else {
@@ -203,8 +229,9 @@ class WarpgroupSum {
   float sums_[count];
   float totals_[promotes ? count : 1];
   RowFactors rows_[2] = {};
-  int blocks_ = 0;      ///< multiplied since the last promotion
-  int promotions_ = 0;  ///< since sums were set aside
+  bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
+  int blocks_ = 0;                                 ///< multiplied since the last promotion
+  int promotions_ = 0;                             ///< since sums were set aside
   SumsAside<F>& aside_;
 };
 
@@ -230,7 +257,7 @@ class Consumer {
       : stages_(stages),
         left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
         strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),
-        column_offset_(config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0),
+        first_dense_(dense_descriptor(stages.dense(0) + column_offset(tile), dense_group_bytes(config))),
         unpacked_{warp.group, 0},
         multiplied_{warp.group, 0} {}
 
@@ -243,6 +270,11 @@ class Consumer {
   }
 
  private:
+  /// Of the tile's first column in a line of B: bytes.
+  static __device__ unsigned column_offset(const UnpackTile<F>& tile) {
+    return config.prepare_dense ? static_cast<unsigned>(tile.first_column() % prepared_columns(config)) * 2 : 0;
+  }
+
   __device__ void run_overlapped(WarpgroupSum<F>& sum) {
     UnpackedStrip<F> even;
     UnpackedStrip<F> odd;
@@ -271,15 +303,16 @@ class Consumer {
   }
 
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
-    wait_barrier(stages_.full(unpacked_.stage), unpacked_.parity);
-    strips_.unpack(strip, stages_.strips(unpacked_.stage), looks_ahead);
-    unpacked_.advance(config.k_groups);
+    Place& place = config.overlap ? unpacked_ : multiplied_;
+    wait_barrier(stages_.full(place.stage), place.parity);
+    strips_.unpack(strip, stages_.strips(place.stage), looks_ahead);
+    if constexpr (config.overlap) unpacked_.advance(config.k_groups);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
     // cp.async writes as threads do.
     if constexpr (copies_by_threads(config)) publish_to_async_proxy();
-    sum.multiply(strip, stages_.dense(multiplied_.stage) + column_offset_);
+    sum.multiply(strip, moved_descriptor(first_dense_, multiplied_.stage * dense_stage_bytes(F::traits, config)));
   }
 
   __device__ void finish(WarpgroupSum<F>& sum) {
@@ -292,9 +325,9 @@ class Consumer {
   UnpackWgmmaStages<F> stages_;
   unsigned left_;  ///< k blocks
   WarpStrips<F> strips_;
-  unsigned column_offset_;
-  Place unpacked_;
-  Place multiplied_;
+  unsigned long long first_dense_;  ///< of the first stage
+  Place unpacked_;                  ///< the next one to unpack, where that runs ahead
+  Place multiplied_;                ///< the next one to multiply
 };
 
 }  // namespace vostok

@@ -298,11 +298,33 @@ TEST_CASE("unpack_wgmma: magnitudes from 1e-30 to 1e30, by row of A and by colum
     for (std::int64_t k = 0; k < 256; ++k)
       for (std::int64_t j = 0; j < 64; ++j)
         c.host.dense[static_cast<std::size_t>(k * 64 + j)] *= static_cast<float>(std::pow(10.0, static_cast<double>(opposed ? -j % 8 : j % 31 - 15)));
-    for (const int promotion_blocks : {1, 2}) {
-      UnpackWgmmaConfig config = plain(c.problem(), 64);
-      config.promotion_blocks = promotion_blocks;
-      check(c, config);
-    }
+    for (const int promotion_blocks : {1, 2})
+      for (const int tile_columns : {16, 32, 64}) {
+        UnpackWgmmaConfig config = plain(c.problem(), tile_columns);
+        config.promotion_blocks = promotion_blocks;
+        check(c, config);
+      }
+  }
+}
+
+TEST_CASE("unpack_wgmma: columns that grow large along k, one or all, stay within the promise, also where sums are set aside") {
+  constexpr std::int64_t n = 48;
+  for (const std::int64_t cols : {640, 16384}) {
+    sparse::Csr csr = sparse::uniform(64, cols, cols > 640 ? 0.0 : 0.5, seed);
+    sparse::Random random(seed + 4);
+    for (std::int64_t i = 0; i < csr.nonzeros(); ++i) csr.values.push_back(1e-3 * random.normal());
+    for (const double growth : {0.0, 6.0, 35.0})  // decimal places from the middle on
+      for (const bool one : {false, true}) {
+        UnpackCase c(csr, problem_of(n), seed);
+        for (std::int64_t k = cols / 2; k < cols; ++k)
+          for (std::int64_t j = one ? 37 : 0; j < (one ? 38 : n); ++j)
+            c.host.dense[static_cast<std::size_t>(k * n + j)] *= static_cast<float>(std::pow(10.0, growth));
+        for (const int promotion_blocks : {1, 2}) {
+          UnpackWgmmaConfig config = plain(c.problem(), 32);
+          config.promotion_blocks = promotion_blocks;
+          check(c, config);
+        }
+      }
   }
 }
 
