@@ -33,8 +33,6 @@ device::Source any_source(const std::string& architecture) {
   return {.family = "tiny", .text = "text", .expression = "tiny<1>", .headers = {}, .architecture = architecture};
 }
 
-using test::contains;
-
 }  // namespace
 
 TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, wheels, site-packages, loader") {

@@ -133,7 +133,7 @@ TEST_CASE("sparse_tensor_mma's grid has a block for each tile and slice of each 
   CHECK(shape.block.x == 64);
   CHECK(shape.grid.x == 5 * 4);
   CHECK(shape.grid.y == 2 * 3);
-  const std::int64_t partial = std::int64_t{3} * 2 * (5 * 64) * (4 * 32) * 4;
+  const std::int64_t partial = std::int64_t{3} * 2 * 5 * 64 * 4 * 32 * 4;
   CHECK(family().workspace_bytes(query, codegen::to_map(config)) == partial);
   problem.value_lifetime = ValueLifetime::per_call;
   CHECK(family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config)) == ops::sparse_set_bytes_bound(statistics) + partial);
