@@ -127,6 +127,7 @@ TEST_CASE("kernels are merged by key, the newer compiler's stays, and either ord
     opening.code().put(shared, sample_image(std::string(compiler).size() * 100));
     opening.code().put(sample_entry(own_key), sample_image());
     opening.code().put(sample_entry("damaged"), sample_image());
+    opening.code().put(sample_entry("twin"), sample_image(own_key == std::string("a") ? 700 : 900));  // by one compiler, of one key, and not the same
     return folder / name / "code.db";
   };
   const auto a = fill("a", "nvrtc 12.9", "a");
@@ -144,7 +145,7 @@ TEST_CASE("kernels are merged by key, the newer compiler's stays, and either ord
   merge_files(b, a, folder / "ba");
   CHECK(contents(folder / "ab") == contents(folder / "ba"));
   Connection merged_file(folder / "ab", Access::read_only, 1000);
-  CHECK(code_keys(merged_file) == std::vector<std::string>{"a", "b", "damaged", "shared"});
+  CHECK(code_keys(merged_file) == std::vector<std::string>{"a", "b", "damaged", "shared", "twin"});
   const CodeRow shared = code_row(merged_file, "shared").value_or(CodeRow{});
   CHECK(shared.entry.compiler == "nvrtc 13.0.88");
   CHECK(shared.last_use == 7);
