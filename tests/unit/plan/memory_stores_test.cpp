@@ -41,6 +41,10 @@ TEST_CASE("memory stores remember winners, and rank them as files do") {
   auto cold = problem();
   cold.policy = "cold";
   CHECK(stores.tuning->find(cold, gpu("a")).empty());
+  // Each policy keeps its own.
+  stores.tuning->set_winner(cold, gpu("a"), winner("5"));
+  CHECK(stores.tuning->find(cold, gpu("a")).at(0).winner.config.at("tile_rows") == "5");
+  CHECK(stores.tuning->find(problem(), gpu("a")).at(0).winner.config.at("tile_rows") == "8");
 }
 
 TEST_CASE("memory stores keep one trial of a candidate") {
@@ -56,6 +60,9 @@ TEST_CASE("memory stores keep one trial of a candidate") {
   CHECK(trials[0].median_us == 2.0);
   CHECK(stores.tuning->trials(problem(65), gpu("a")).empty());
   CHECK(stores.tuning->trials(problem(), gpu("b")).empty());
+  auto cold = problem();
+  cold.policy = "cold";
+  CHECK(stores.tuning->trials(cold, gpu("a")).empty());
 }
 
 TEST_CASE("memory stores keep code until it is dropped, from any thread") {

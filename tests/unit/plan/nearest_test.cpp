@@ -76,6 +76,7 @@ TEST_CASE("candidates come in the documented order") {
        row("here", here, features(), 0), row("too far", here, with_n(1024)), row("another problem elsewhere", gpu("x", "sm_80", 108), with_n(72))},
       key(), here);
   std::vector<std::string> order;
+  order.reserve(found.size());
   for (const WinnerMatch& match : found) order.push_back(match.winner.family);
   CHECK(order == std::vector<std::string>{"here", "here, second layer", "fleet", "shipped", "nearer", "near", "older gpu"});
   REQUIRE(found.size() == 7);
@@ -95,6 +96,16 @@ TEST_CASE("neighbours are few, and the emulator is no GPU's neighbour") {
   CHECK(found[0].winner.family == "n65");
   CHECK(best_first({row("gpu", gpu("x"), features())}, key(), gpu("cpu", "emulator", 2)).empty());
   CHECK(best_first({row("far", gpu("x", "sm_75", 16), features())}, key(), gpu("here")).empty());
+}
+
+TEST_CASE("GPUs of one name are one model while their memory differs by less than a tenth") {
+  DeviceKey other = gpu("other");
+  CHECK(same_model(gpu("here"), other));
+  other.memory_bytes = 1060;  // what a driver keeps for itself differs
+  CHECK(same_model(gpu("here"), other));
+  other.memory_bytes = 1800;
+  CHECK_FALSE(same_model(gpu("here"), other));
+  CHECK_FALSE(same_model(other, gpu("here")));
 }
 
 TEST_CASE("a feature that is not a number is nobody's neighbour") {

@@ -120,17 +120,40 @@ TEST_CASE("a round in which the clock moved is repeated and its samples are drop
   device.clocks_now = device::Clocks{.sm_mhz = 1000};
   bool slow = false;
   device.cost_us = [&](int id) { return (slow ? 100.0 : 1.0) * (1 + 0.1 * id); };
-  int replays_at_move = 0;
+  int moves = 0;
   device.on_replay = [&] {
-    // One replay of the race runs at another clock.
-    if (device.replays == 17) slow = true, device.clocks_now->sm_mhz = 500, replays_at_move = device.replays;
-    else if (device.replays == replays_at_move + 1) slow = false;
+    // Every third replay of the rounds runs at another clock than the one before it: too many for a spread to leave out.
+    slow = device.replays >= 17 && device.replays % 3 == 2;
+    if (slow) device.clocks_now->sm_mhz += 300, ++moves;
   };
   FakeSubject subject(device);
   const auto outcome = tune::race(device, subject, candidates(2, 0), {});
-  REQUIRE(replays_at_move > 0);
+  REQUIRE(moves > 5);
   CHECK(outcome.results[0].spread_us.value_or(-1) == doctest::Approx(0));
   CHECK(outcome.results[1].spread_us.value_or(-1) == doctest::Approx(0));
+}
+
+TEST_CASE("the order within a round is drawn anew for each, and the same for the same seed") {
+  const auto order_of = [](std::uint64_t seed) {
+    test::FakeDevice device;
+    std::vector<int> order;
+    device.cost_us = [&](int id) {
+      if (order.empty() || order.back() != id) order.push_back(id);
+      return 1.0 + 0.001 * id;
+    };
+    FakeSubject subject(device);
+    static_cast<void>(
+        tune::race(device, subject, candidates(4, 0), {.seed = seed, .compile_threads = 1}));  // several are screened as they are compiled
+    return order;
+  };
+  const std::vector<int> order = order_of(1);
+  CHECK(order == order_of(1));
+  CHECK(order != order_of(2));
+  // Four in a fixed order would always be followed by the same one.
+  std::set<int> after_first;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i)
+    if (order[i] == 0) after_first.insert(order[i + 1]);
+  CHECK(after_first.size() > 1);
 }
 
 TEST_CASE("the summary is the median and half the distance between the outer tenths") {
