@@ -227,7 +227,7 @@ constexpr int gained_registers(const UnpackWgmmaConfig& config) {
 
 /// Registers of a thread that multiplies, besides those of sums and totals.
 constexpr int registers_beside_sums(const UnpackWgmmaConfig& config) {
-  const int own = exchanges_registers(config) ? gained_registers(config) : 64 * 1024 / (threads(config) * config.min_blocks) / 8 * 8;
+  const int own = exchanges_registers(config) ? gained_registers(config) : registers_each(threads(config), config.min_blocks);
   return own - config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
 }
 

@@ -3,11 +3,14 @@
 
 namespace vostok {
 
-/// Registers of a thread as a kernel is launched: what min_blocks leaves. They are given out to four warps at a time.
-constexpr int launched_registers(int threads, int min_blocks) {
-  const int registers = 64 * 1024 / ((threads + 127) / 128 * 128 * min_blocks) / 8 * 8;
+/// Registers of a thread that min_blocks leaves.
+constexpr int registers_each(int threads, int min_blocks) {
+  const int registers = 64 * 1024 / (threads * min_blocks) / 8 * 8;
   return registers < 255 ? registers : 255;
 }
+
+/// As a kernel is launched whose warpgroups may exchange them: they are given out to four warps at a time.
+constexpr int launched_registers(int threads, int min_blocks) { return registers_each((threads + 127) / 128 * 128, min_blocks); }
 
 /// What each of `warpgroups` has once `givers` more keep only `kept` of their own.
 constexpr int shared_out_registers(int launched, int warpgroups, int kept, int givers = 1) {

@@ -23,8 +23,8 @@ __device__ inline unsigned long long dense_descriptor(unsigned shared, unsigned 
          static_cast<unsigned long long>(octet_bytes >> 4) << 32 | swizzle_of_128_bytes << 62;
 }
 
-/// The descriptor of what lies so many bytes further on. Starts have 18 bits and never carry beyond them: one addition of 32 bits, which the
-/// compiler makes one of 64 where it sees that.
+/// The descriptor of what lies so many bytes further on. Starts have 18 bits and never carry beyond them: one addition of 32 bits, put
+/// together in PTX, since the compiler would add in 64 bits and mask.
 __device__ inline unsigned long long moved_descriptor(unsigned long long descriptor, unsigned bytes) {
   const unsigned low = static_cast<unsigned>(descriptor) + (bytes >> 4);
   unsigned long long moved;

@@ -88,7 +88,7 @@ class WarpgroupSum {
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
-  // Measured: 1.5 % of a narrow tile's time, nothing of a wide one's, which waits for tensor cores.
+  // 1.5 % of a narrow tile's time, which waits for tensor cores meanwhile; nothing gained where a warp never does (bench/NOTES.md).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;

@@ -20,9 +20,8 @@
 
 namespace emulator_test {
 
-using vostok::test::contains;
-
 using vostok::device::emulator::Order;
+using vostok::test::contains;
 
 inline constexpr std::array<Order, 5> orders = {
     Order{.kind = Order::Kind::forward},

@@ -142,8 +142,8 @@ TEST_CASE("the order within a round is drawn anew for each, and the same for the
       return 1.0 + 0.001 * id;
     };
     FakeSubject subject(device);
-    static_cast<void>(
-        tune::race(device, subject, candidates(4, 0), {.seed = seed, .compile_threads = 1}));  // several are screened as they are compiled
+    // One thread that compiles: candidates are screened in the order in which they come.
+    static_cast<void>(tune::race(device, subject, candidates(4, 0), {.seed = seed, .compile_threads = 1}));
     return order;
   };
   const std::vector<int> order = order_of(1);
