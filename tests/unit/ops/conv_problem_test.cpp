@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "contains.hpp"
 #include "error_code.hpp"
 
 using namespace vostok;
@@ -36,7 +37,7 @@ template <class P>
 void check_refused(const P& problem, ErrorCode code, const char* text) {
   std::string message;
   CHECK(test::code_of([&] { ops::validate(problem, {}); }, &message) == code);
-  CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+  CHECK_MESSAGE(test::contains(message, text), message);
 }
 
 const DepthwiseConvolution depthwise{.batch = 2, .channels = 3, .height = 8, .width = 8};

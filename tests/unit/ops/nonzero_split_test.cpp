@@ -8,6 +8,7 @@
 #include <set>
 
 #include "codegen/fields.hpp"
+#include "contains.hpp"
 #include "sparse/generate.hpp"
 #include "unit/ops/spmm_queries.hpp"
 
@@ -54,10 +55,10 @@ TEST_CASE("nonzero_split: every problem is taken but strict ones and those whose
     CHECK(family().declines(query).value_or("") == "");
     CHECK(family().forbidden(query, family().default_config(query)).value_or("") == "");
   }
-  CHECK(family().declines(query_of({.n = 64, .math = Math::strict}, graph)).value_or("").find("strict") != std::string::npos);
+  CHECK(test::contains(family().declines(query_of({.n = 64, .math = Math::strict}, graph)).value_or(""), "strict"));
   TopologyStatistics many = graph;
   many.nonzeros = (std::int64_t{1} << 31) - 10;
-  CHECK(family().declines(query_of({.n = 64}, many)).value_or("").find("32 bits") != std::string::npos);
+  CHECK(test::contains(family().declines(query_of({.n = 64}, many)).value_or(""), "32 bits"));
 }
 
 TEST_CASE("nonzero_split: chunks are as long as fills the device twice, so longer for more work") {
@@ -104,8 +105,8 @@ TEST_CASE("nonzero_split: what is prepared lies before the pieces, and its launc
   config.pack_values = true;
   const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
   REQUIRE(launches.size() == 4);
-  CHECK(launches[2].request().expression.find("nonzero_split<") != std::string::npos);
-  CHECK(launches[3].request().expression.find("nonzero_split_rows<") != std::string::npos);
+  CHECK(test::contains(launches[2].request().expression, "nonzero_split<"));
+  CHECK(test::contains(launches[3].request().expression, "nonzero_split_rows<"));
   alignas(256) std::byte workspace[256] = {};
   const SpmmArguments call{.workspace = workspace, .n = 60};
   NonzeroSplitArgs args{};
@@ -171,7 +172,7 @@ TEST_CASE("nonzero_split: each rule refuses a config that breaks it, with its re
     const auto reason = ops::nonzero_split::forbidden(query, config);
     INFO(std::string(breach.reason));
     REQUIRE(reason);
-    CHECK(reason->find(breach.reason) != std::string::npos);
+    CHECK(test::contains(*reason, breach.reason));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "codegen/fields.hpp"
+#include "contains.hpp"
 #include "ops/spmm/problem.hpp"
 #include "sparse/generate.hpp"
 #include "unit/ops/spmm_queries.hpp"
@@ -234,7 +235,7 @@ TEST_CASE("each rule refuses a config that breaks it, with its reason") {
     const auto reason = forbidden(query, breach.change);
     INFO(std::string(breach.reason));
     REQUIRE(reason);
-    CHECK(reason->find(breach.reason) != std::string::npos);
+    CHECK(test::contains(*reason, breach.reason));
   }
 }
 
@@ -244,16 +245,16 @@ TEST_CASE("rules that depend on the problem refuse the default of a kinder one")
     return ops::row_tile::forbidden(query_of(problem, layer), config).value_or("");
   };
   CHECK(reason({.n = 256}, wide).empty());
-  CHECK(reason({.n = 256, .alignment_bytes = 8}, wide).find("alignment of B") != std::string::npos);
-  CHECK(reason({.n = 256, .dense_leading = 258}, wide).find("alignment of B") != std::string::npos);
-  CHECK(reason({.n = 256, .output_leading = 258}, wide).find("alignment of C") != std::string::npos);
-  CHECK(reason({.n = 256, .dense_layout = Layout::column_major}, wide).find("dense_vector is 1") != std::string::npos);
-  CHECK(reason({.n = 254, .dense_leading = 256, .output_leading = 256}, wide).find("does not divide n") != std::string::npos);
-  CHECK(reason({.n = 256, .math = Math::strict}, wide).find("row_split is 1") != std::string::npos);
+  CHECK(test::contains(reason({.n = 256, .alignment_bytes = 8}, wide), "alignment of B"));
+  CHECK(test::contains(reason({.n = 256, .dense_leading = 258}, wide), "alignment of B"));
+  CHECK(test::contains(reason({.n = 256, .output_leading = 258}, wide), "alignment of C"));
+  CHECK(test::contains(reason({.n = 256, .dense_layout = Layout::column_major}, wide), "dense_vector is 1"));
+  CHECK(test::contains(reason({.n = 254, .dense_leading = 256, .output_leading = 256}, wide), "does not divide n"));
+  CHECK(test::contains(reason({.n = 256, .math = Math::strict}, wide), "row_split is 1"));
   RowTileConfig unchecked = wide;
   unchecked.column_edge = ColumnEdge::unchecked;
   CHECK(reason({.n = 256}, unchecked).empty());
-  CHECK(reason({.n = 260}, unchecked).find("tile_columns divides") != std::string::npos);
+  CHECK(test::contains(reason({.n = 260}, unchecked), "tile_columns divides"));
   FieldMap garbled = codegen::to_map(wide);
   garbled["raster"] = "diagonal";
   CHECK(family().forbidden(query_of({.n = 256}, layer), garbled));
@@ -346,13 +347,13 @@ TEST_CASE("slots of a transposed A need values that are gathered first, and piec
   RowTileConfig config = ops::row_tile::paper_config(query_of({.n = 256}, layer));
   config.slot_entries = 64;
   const auto reason = [&](const Spmm& problem) { return ops::row_tile::forbidden(query_of(problem, layer), config).value_or(""); };
-  CHECK(reason({.n = 256, .sparse_transposed = true}).find("pack_values") != std::string::npos);
+  CHECK(test::contains(reason({.n = 256, .sparse_transposed = true}), "pack_values"));
   config.row_split = 1;
   config.threads_per_row = 32;
   config.tile_columns = 128;
   CHECK(reason({.n = 256, .math = Math::strict}).empty());
   config.row_pieces = 2;
-  CHECK(reason({.n = 256, .math = Math::strict}).find("row_pieces is 1") != std::string::npos);
+  CHECK(test::contains(reason({.n = 256, .math = Math::strict}), "row_pieces is 1"));
 }
 
 TEST_CASE("predictions grow with the work and prefer neither nonsense nor nothing") {

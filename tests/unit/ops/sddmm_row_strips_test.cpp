@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "contains.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "sparse/generate.hpp"
 
@@ -105,19 +106,19 @@ TEST_CASE("each rule of row_strips refuses a config that breaks it, with its rea
   };
   for (const Breach& breach : breaches) {
     const std::string reason = reason_of({.n = 256}, breach.change);
-    CHECK_MESSAGE(reason.find(breach.reason) != std::string::npos, breach.reason, " is not in \"", reason, "\"");
+    CHECK_MESSAGE(test::contains(reason, breach.reason), breach.reason, " is not in \"", reason, "\"");
   }
 }
 
 TEST_CASE("rules of row_strips that depend on the problem refuse what a kinder one admits") {
   const auto vectors_of_four = [](RowStripsConfig& c) { c.dense_vector = 4, c.threads_per_strip = 8, c.strips_per_block = 16; };
   CHECK(reason_of({.n = 256}, vectors_of_four).empty());
-  CHECK(reason_of({.n = 256, .alignment_bytes = 8}, vectors_of_four).find("alignment") != std::string::npos);
-  CHECK(reason_of({.n = 256, .lhs_leading = 258}, vectors_of_four).find("alignment") != std::string::npos);
-  CHECK(reason_of({.n = 256, .batch = 2, .rhs_stride = 2048 * 256 + 1}, vectors_of_four).find("alignment") != std::string::npos);
-  CHECK(reason_of({.n = 254, .lhs_leading = 256, .rhs_leading = 256}, vectors_of_four).find("does not divide n") != std::string::npos);
+  CHECK(test::contains(reason_of({.n = 256, .alignment_bytes = 8}, vectors_of_four), "alignment"));
+  CHECK(test::contains(reason_of({.n = 256, .lhs_leading = 258}, vectors_of_four), "alignment"));
+  CHECK(test::contains(reason_of({.n = 256, .batch = 2, .rhs_stride = 2048 * 256 + 1}, vectors_of_four), "alignment"));
+  CHECK(test::contains(reason_of({.n = 254, .lhs_leading = 256, .rhs_leading = 256}, vectors_of_four), "does not divide n"));
   const TopologyStatistics short_rows{.rows = 512, .cols = 2048, .nonzeros = 512, .longest_row = 3, .mean_row = 1};
-  CHECK(reason_of({.n = 256}, [](RowStripsConfig& c) { c.strip_entries = 16; }, short_rows).find("stay empty") != std::string::npos);
+  CHECK(test::contains(reason_of({.n = 256}, [](RowStripsConfig& c) { c.strip_entries = 16; }, short_rows), "stay empty"));
   FieldMap garbled = family().default_config(*query_of({.n = 256}));
   garbled["column_path"] = "telepathy";
   CHECK(family().forbidden(*query_of({.n = 256}), garbled));
@@ -150,7 +151,7 @@ TEST_CASE("few nonzeros with a long n are computed in parts, which lie in the wo
   CHECK(ops::row_strips::default_config(*query_of({.n = 256})).n_split == 1);
   CHECK(ops::row_strips::default_config(*query_of({.n = 64}, few)).n_split == 1);
   const TopologyStatistics many{.rows = 1 << 20, .cols = 64, .nonzeros = 1 << 26, .longest_row = 64, .mean_row = 64};
-  CHECK(reason_of({.n = 256}, [](RowStripsConfig& c) { c.n_split = 2; }, many).find("256 MiB") != std::string::npos);
+  CHECK(test::contains(reason_of({.n = 256}, [](RowStripsConfig& c) { c.n_split = 2; }, many), "256 MiB"));
 }
 
 TEST_CASE("row_strips declines what its 32-bit positions cannot hold") {

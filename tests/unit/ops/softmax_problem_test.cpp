@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "contains.hpp"
 #include "ops/softmax/subject.hpp"
 
 using namespace vostok;
@@ -76,7 +77,7 @@ void check_refused(const P& problem, const char* text) {
     FAIL("the problem was accepted: " << text);
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::invalid_argument);
-    CHECK_MESSAGE(std::string(error.what()).find(text) != std::string::npos, error.what());
+    CHECK_MESSAGE(test::contains(std::string(error.what()), text), error.what());
   }
 }
 

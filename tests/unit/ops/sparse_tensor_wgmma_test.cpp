@@ -174,7 +174,7 @@ TEST_CASE("sparse_tensor_wgmma's slices of one cluster need no second launch and
     const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
     REQUIRE(launches.size() == (cluster ? 1 : 2));
     CHECK(shape_of(launches.front(), problem).cluster == (cluster ? 2 : 1));
-    const bool adds_bias = launches.front().request().expression.find("Bias::per_row") != std::string::npos;
+    const bool adds_bias = contains(launches.front().request().expression, "Bias::per_row");
     CHECK(adds_bias == cluster);
     CHECK((ops::sparse_tensor_wgmma::workspace(query, config).bytes == 0) == cluster);
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "codegen/fields.hpp"
+#include "contains.hpp"
 #include "sparse/generate.hpp"
 #include "unit/ops/spmm_queries.hpp"
 
@@ -59,12 +60,11 @@ TEST_CASE("staged_rows: declined with a reason are rows that are not sorted, too
   const auto reason = [](const TopologyStatistics& statistics) { return family().declines(query_of({.n = 64}, statistics)).value_or(""); };
   TopologyStatistics unsorted = layer;
   unsorted.sorted = false;
-  CHECK(reason(unsorted).find("not sorted") != std::string::npos);
+  CHECK(test::contains(reason(unsorted), "not sorted"));
   TopologyStatistics many = layer;
   many.nonzeros = std::int64_t{1} << 31;
-  CHECK(reason(many).find("32 bits") != std::string::npos);
-  CHECK(reason({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 22, .longest_row = 9, .mean_row = 4}).find("nearly all rows") !=
-        std::string::npos);
+  CHECK(test::contains(reason(many), "32 bits"));
+  CHECK(test::contains(reason({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 22, .longest_row = 9, .mean_row = 4}), "nearly all rows"));
   CHECK(!family().runs_on("sm_75"));
   CHECK(family().runs_on("sm_80"));
   CHECK(family().runs_on("emulator"));
@@ -82,8 +82,8 @@ TEST_CASE("staged_rows: k that is cut is added by another launch, with workspace
   CHECK(family().workspace_bytes(query, codegen::to_map(config)) == prepared + std::int64_t{2} * 4 * 8192 * 32 * 4);
   const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
   REQUIRE(launches.size() == 3);
-  CHECK(launches[1].request().expression.find("staged_rows<") != std::string::npos);
-  CHECK(launches[2].request().expression.find("staged_rows_sum<") != std::string::npos);
+  CHECK(test::contains(launches[1].request().expression, "staged_rows<"));
+  CHECK(test::contains(launches[2].request().expression, "staged_rows_sum<"));
   alignas(256) std::byte workspace[256] = {};
   const SpmmArguments call{.workspace = workspace, .n = 30};
   StagedRowsArgs args{};
@@ -149,17 +149,17 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
     breach.change(config);
     const std::string reason = ops::staged_rows::forbidden(query, config).value_or("");
     INFO(std::string(breach.reason));
-    CHECK_MESSAGE(reason.find(breach.reason) != std::string::npos, reason);
+    CHECK_MESSAGE(test::contains(reason, breach.reason), reason);
   }
   const ops::SpmmQuery strict = query_of({.n = 260, .math = Math::strict}, layer);
   StagedRowsConfig config = ops::staged_rows::default_config(strict);
   CHECK(!ops::staged_rows::forbidden(strict, config));
   config.k_split = 2;
-  CHECK(ops::staged_rows::forbidden(strict, config).value_or("").find("strict") != std::string::npos);
+  CHECK(test::contains(ops::staged_rows::forbidden(strict, config).value_or(""), "strict"));
   const ops::SpmmQuery columns = query_of({.n = 260, .dense_layout = Layout::column_major}, layer);
   config = ops::staged_rows::default_config(columns);
   config.prepare_dense = false;
-  CHECK(ops::staged_rows::forbidden(columns, config).value_or("").find("panels are rows of B") != std::string::npos);
+  CHECK(test::contains(ops::staged_rows::forbidden(columns, config).value_or(""), "panels are rows of B"));
 }
 
 TEST_CASE("staged_rows: the space and the short list start with the default and repeat nothing, and only shared panels are raced in several ways") {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "contains.hpp"
 #include "ops/topology/queue.hpp"
 #include "unit/fakes/fake_device.hpp"
 
@@ -46,6 +47,6 @@ TEST_CASE("a step is loaded once, and another kernel, other traits and another h
     CHECK(codes.size() == 4);
     CHECK(loaded.loads == 4);
   }
-  CHECK(loaded.code(sparse_step("make")).find("sparse_strips.h") != std::string::npos);
-  CHECK(loaded.code(packed_step("make", IndexType::i32)).find("packed_strips.h") != std::string::npos);
+  CHECK(test::contains(loaded.code(sparse_step("make")), "sparse_strips.h"));
+  CHECK(test::contains(loaded.code(packed_step("make", IndexType::i32)), "packed_strips.h"));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "contains.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
@@ -79,7 +80,7 @@ TEST_CASE("every operation has a family for sizes past 32 bits, whose kernel cou
       std::string names;
       for (const ops::Launch& launch : family->launches(*c.query, config, {})) {
         names += launch.request().expression + "\n";
-        is_wide = is_wide || launch.request().expression.find(c.counts_in_64_bits) != std::string::npos;
+        is_wide = is_wide || test::contains(launch.request().expression, c.counts_in_64_bits);
       }
       CAPTURE(names);
       CHECK(is_wide);
