@@ -65,13 +65,19 @@ struct TopologyNeeds {
   int chunk_items = 0;         ///< 0: no chunks
   int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
   bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
+  bool packed_fours = false;   ///< the same of packed strips of grain four
   int run_gap_bits = 0;        ///< the same of packed runs with gaps of 4 or 8 bits; 0: none
   bool sparse_strips = false;  ///< the same of sparse strips
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 
   /// Whether this is the structure of a packed form, which stays where the CSR arrays are released.
-  bool packed() const { return packed_strips || run_gap_bits > 0 || sparse_strips; }
+  bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
 };
+
+/// The form that packed strips of a grain are made from.
+constexpr TopologyNeeds strip_needs(PackedGrain grain) {
+  return {.packed_strips = grain == PackedGrain::pair, .packed_fours = grain == PackedGrain::four};
+}
 
 /// Device pointers that kernels read; null where not needed.
 struct TopologyPointers {

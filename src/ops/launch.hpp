@@ -88,7 +88,7 @@ class Launch {
   }
 
  private:
-  static constexpr std::size_t max_binding_bytes = 512;  // some keep all of TopologyPointers
+  static constexpr std::size_t max_binding_bytes = 640;  // some keep all of TopologyPointers
 
   /// Dynamic shared memory with which a multiprocessor holds its share of the blocks and no more; 0 where its threads do not suffice for that.
   std::int64_t shared_bytes_of_share(const device::Device& device, std::int64_t blocks) const {

@@ -51,7 +51,8 @@ ops::CsrArrays TopologyForms::arrays() const {
 }
 
 void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
-  if (needs.packed_strips) return derive_packed_strips(queue, queued);
+  if (needs.packed_strips) return derive_packed_strips(queue, PackedGrain::pair, queued);
+  if (needs.packed_fours) return derive_packed_strips(queue, PackedGrain::four, queued);
   if (needs.run_gap_bits > 0) return derive_runs(queue, needs.run_gap_bits, queued);
   if (needs.sparse_strips) return derive_sparse_strips(queue, queued);
   derive_columns(queue, needs.index, queued);
@@ -175,39 +176,56 @@ void TopologyForms::derive_tiles(const ops::Queue& queue, const TileShape& shape
   tile_tables.emplace(std::pair{shape.rows, shape.columns}, std::move(table));
 }
 
-void TopologyForms::derive_packed_strips(const ops::Queue& queue, bool& queued) {
-  if (packed.made) return;
-  if (const auto reason = ops::packed_strips_declined(statistics)) fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
+void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain grain, bool& queued) {
+  if (packed.contains(grain)) return;
+  if (const auto reason = ops::packed_strips_declined(statistics, grain))
+    fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows;
   const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
   const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more where a strip has an odd number
   using Memory = ops::QueuedMemory;
-  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(strips * packed_lanes) +
+  const std::int64_t headers = strips * packed_header_words(grain), left_starts = grain == PackedGrain::four ? rows + 1 : 0;
+  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + Memory::bytes_of<std::uint32_t>(left_starts) +
                                                 Memory::bytes_of<std::int32_t>(strips * packed_strip_rows + rows) +
                                                 3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(slots) +
                                                 Memory::bytes_of<std::int32_t>(placed))};
-  ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(strips * packed_lanes),
+  ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(headers),
                                 .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows + rows),
                                 .slot_offsets = parts.tables.take<std::uint32_t>(strips + 1),
                                 .slots = parts.tables.take<std::uint16_t>(slots)};
   for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.tables.take<std::uint32_t>(strips + 1);
   if (placed > 0) pointers.value_places = parts.tables.take<std::int32_t>(placed);
-  ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, pointers);
+  ops::LeftOverParts left_over;
+  if (grain == PackedGrain::four) {
+    pointers.left_starts = parts.tables.take<std::uint32_t>(left_starts);
+    pointers.left_over = [&](std::uint32_t left) {
+      parts.structure.left = left;
+      parts.left_over = Memory(queue, Memory::bytes_of<std::uint32_t>(left) + Memory::bytes_of<std::int32_t>(left));
+      left_over.places = parts.left_over.take<std::uint32_t>(left);
+      left_over.sources = parts.left_over.take<std::int32_t>(left);
+      return left_over;
+    };
+  }
   queued = true;
+  ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, grain, pointers);
   parts.structure = {.headers = pointers.headers,
                      .row_starts = pointers.row_starts,
                      .slot_offsets = pointers.slot_offsets,
                      .slots = pointers.slots,
                      .value_places = pointers.value_places,
                      .unit_offsets = {pointers.unit_offsets[0], pointers.unit_offsets[1]},
+                     .left_starts = pointers.left_starts,
+                     .left_places = left_over.places,
+                     .left_sources = left_over.sources,
                      .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
                      .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
-                     .units = {}};
+                     .units = {},
+                     .left = parts.structure.left,
+                     .grain = grain};
   for (const int words : {0, 1})
     queue.device().copy_to_host(&parts.structure.units[words], pointers.unit_offsets[words] + strips, sizeof(parts.structure.units[words]));
-  parts.made = true;
-  packed = std::move(parts);
+  packed.emplace(grain, std::move(parts));
 }
 
 void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& queued) {
@@ -281,7 +299,8 @@ void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) 
 }
 
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
-  if (needs.packed_strips) return {.packed = packed.structure};
+  if (needs.packed_strips) return {.packed = packed.at(PackedGrain::pair).structure};
+  if (needs.packed_fours) return {.packed = packed.at(PackedGrain::four).structure};
   if (needs.run_gap_bits > 0) return {.runs = run_tables.at(needs.run_gap_bits).structure};
   if (needs.sparse_strips) return {.sparse = sparse.structure};
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),
@@ -328,8 +347,8 @@ void TopologyForms::visit_source(Self& self, Visit&& visit) {
 template <class Self, class Visit>
 void TopologyForms::visit_memory(Self& self, Visit&& visit) {
   visit_source(self, visit);
-  auto& packed = self.packed;
-  visit(packed.tables);
+  for (auto& [grain, parts] : self.packed)
+    for (auto* memory : {&parts.tables, &parts.left_over}) visit(*memory);
   for (auto& [bits, table] : self.run_tables)
     for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.firsts, &table.positions}) visit(*memory);
   auto& sparse = self.sparse;

@@ -68,11 +68,11 @@ struct TopologyForms {
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
   struct PackedParts {
-    ops::QueuedMemory tables;  ///< all that the structure points to
+    ops::QueuedMemory tables;          ///< all that the structure points to, but for what is
+    ops::QueuedMemory left_over = {};  ///< left over
     PackedStructure structure = {};
-    bool made = false;
   };
-  PackedParts packed;
+  std::map<PackedGrain, PackedParts> packed;
 
   struct RunTable {
     ops::QueuedMemory row_runs;
@@ -98,10 +98,10 @@ struct TopologyForms {
 
   /// Whether a packed form is made that `needs` asks for, and whether there is any.
   bool has_packed(const ops::TopologyNeeds& needs) const {
-    return (needs.packed_strips && packed.made) || (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) ||
-           (needs.sparse_strips && sparse.made);
+    return (needs.packed_strips && packed.contains(PackedGrain::pair)) || (needs.packed_fours && packed.contains(PackedGrain::four)) ||
+           (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) || (needs.sparse_strips && sparse.made);
   }
-  bool has_any_packed() const { return packed.made || !run_tables.empty() || sparse.made; }
+  bool has_any_packed() const { return !packed.empty() || !run_tables.empty() || sparse.made; }
 
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
@@ -132,7 +132,7 @@ struct TopologyForms {
   void derive_chunks(const ops::Queue& queue, int items, bool& queued);
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
-  void derive_packed_strips(const ops::Queue& queue, bool& queued);
+  void derive_packed_strips(const ops::Queue& queue, PackedGrain grain, bool& queued);
   void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
   void derive_sparse_strips(const ops::Queue& queue, bool& queued);
 };

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include <abi/packed_fours.h>
+
 #include "base/text.hpp"
 #include "sparse/elements.hpp"
 
@@ -18,17 +20,32 @@ namespace {
 
 constexpr std::int32_t absent = -1;
 
+/// The columns that each row names in each strip: PackedStepArgs::row_masks.
+using RowMasks = std::vector<std::uint64_t>;
+
 /// Where an element of the matrix goes.
 struct Slot {
+  std::size_t strip;
   std::size_t header;  ///< index of its lane's header word
   unsigned bit;
   std::size_t half;
+  bool left_over;
 };
 
-Slot slot_of(const PackedForm& form, std::int64_t row, std::int64_t column) {
-  const PackedPlace place = packed_place(static_cast<int>(row % packed_strip_rows), static_cast<int>(column % packed_strip_columns));
-  const std::int64_t strip = column / packed_strip_columns * form.row_strips + row / packed_strip_rows;
-  return {static_cast<std::size_t>(strip * packed_lanes + place.lane), static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half)};
+Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, std::int64_t column) {
+  const auto in_strip = static_cast<int>(column % packed_strip_columns);
+  const auto strip_row = static_cast<int>(row % packed_strip_rows);
+  const auto strip = static_cast<std::size_t>(column / packed_strip_columns * form.row_strips + row / packed_strip_rows);
+  PackedPlace place = packed_place(strip_row, in_strip);
+  bool left_over = false;
+  if (form.grain == PackedGrain::four) {
+    const std::uint64_t names = masks[strip * packed_strip_rows + static_cast<std::size_t>(strip_row)];
+    const FourPlace four = four_place(strip_row, in_strip);
+    place = {four.lane, four.bit, four_half(four_of(names, in_strip), in_strip)};
+    left_over = (fours_left(names) >> in_strip & 1) != 0;
+  }
+  const auto header = (strip * packed_lanes + static_cast<std::size_t>(place.lane)) * static_cast<std::size_t>(packed_lane_words(form.grain));
+  return {strip, header, static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half), left_over};
 }
 
 template <class Visit>
@@ -38,21 +55,57 @@ void for_each_nonzero(const Csr& csr, const Visit& visit) {
       visit(row, csr.column_indices[static_cast<std::size_t>(i)], i);
 }
 
-/// visit(row, lower column, number of the pair, its place in the strip) for every pair of a strip whose headers are given.
+/// The columns in the strip that the two halves of a pair stand for, from the headers alone.
+std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> headers, int lane, int bit) {
+  if (grain == PackedGrain::pair) return {packed_column(lane, bit), packed_column(lane, bit) + 1};
+  // Metadata of 16 columns of a quad's two rows lie in one of its lanes: see abi/packed_fours.h.
+  const int column = four_column(lane, bit);
+  const std::uint32_t metadata = headers[static_cast<std::size_t>(2 * (lane / 4 * 4 + column / 16) + 1)] >> (16 * (bit & 1) + column % 16);
+  return {column + static_cast<int>(metadata & 3U), column + static_cast<int>(metadata >> 2 & 3U)};
+}
+
+/// visit(row, the two columns, number of the pair, its place in the strip) for every pair of a strip whose headers are given.
 template <class Visit>
 void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const std::uint32_t> headers, const Visit& visit) {
   for (int lane = 0; lane < packed_lanes; ++lane) {
-    const unsigned header = headers[static_cast<std::size_t>(lane)];
+    const unsigned header = headers[static_cast<std::size_t>(lane * packed_lane_words(form.grain))];
     std::int64_t pair = packed_start(header);
     for (unsigned mask = packed_mask(header); mask != 0; mask &= mask - 1) {
       const int bit = std::countr_zero(mask);
-      visit(strip % form.row_strips * packed_strip_rows + packed_row(lane, bit),
-            strip / form.row_strips * packed_strip_columns + packed_column(lane, bit), static_cast<std::size_t>(pair++));
+      std::array<std::int64_t, 2> columns;
+      for (const std::size_t half : {0, 1})
+        columns[half] = strip / form.row_strips * packed_strip_columns + columns_of(form.grain, headers, lane, bit)[half];
+      visit(strip % form.row_strips * packed_strip_rows + packed_row(lane, bit), columns, static_cast<std::size_t>(pair++));
     }
   }
 }
 
-std::span<const std::uint32_t> headers_of(std::span<const std::uint32_t> words, std::size_t first) { return words.subspan(first, packed_lanes); }
+std::span<const std::uint32_t> headers_of(const PackedForm& form, std::span<const std::uint32_t> words, std::size_t first) {
+  return words.subspan(first, static_cast<std::size_t>(packed_header_words(form.grain)));
+}
+/// Those of the structure.
+std::span<const std::uint32_t> headers_of(const PackedForm& form, std::int64_t strip) {
+  return headers_of(form, form.headers, static_cast<std::size_t>(strip * packed_header_words(form.grain)));
+}
+
+/// The masks of the lanes, and their metadata.
+void mark_headers(PackedForm& form, const RowMasks& masks) {
+  const auto words = static_cast<std::size_t>(packed_lane_words(form.grain));
+  form.headers.assign(static_cast<std::size_t>(form.strips() * packed_header_words(form.grain)), 0);
+  for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip)
+    for (std::size_t lane = 0; lane < packed_lanes; ++lane) {
+      const auto mask_of = [&](int below) {
+        return masks[strip * packed_strip_rows + static_cast<std::size_t>(packed_row(static_cast<int>(lane), below))];
+      };
+      std::uint32_t* const header = form.headers.data() + (strip * packed_lanes + lane) * words;
+      if (form.grain == PackedGrain::four) {
+        header[0] = four_mask(static_cast<int>(lane), mask_of(0), mask_of(1));
+        header[1] = four_metadata(static_cast<int>(lane), mask_of(0), mask_of(1));
+      } else {
+        for (int bit = 0; bit < 16; ++bit) header[0] |= (mask_of(bit & 1) >> packed_column(static_cast<int>(lane), bit) & 3U) != 0 ? 1U << bit : 0U;
+      }
+    }
+}
 
 /// Starts of the lanes and of the strips, from the masks.
 void count_pairs(PackedForm& form) {
@@ -61,7 +114,7 @@ void count_pairs(PackedForm& form) {
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
     unsigned pairs = 0;
     for (std::size_t lane = 0; lane < packed_lanes; ++lane) {
-      std::uint32_t& header = form.headers[strip * packed_lanes + lane];
+      std::uint32_t& header = form.headers[(strip * packed_lanes + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
       const unsigned mask = header;
       header = packed_header(mask, pairs);
       pairs += static_cast<unsigned>(std::popcount(mask));
@@ -88,7 +141,7 @@ std::vector<std::int64_t> numbered(const Csr& csr) {
 }
 
 /// What finds the value of a nonzero and its slot, from the headers: see PackedStructure.
-void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32_t> value_positions) {
+void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std::span<const std::int32_t> value_positions) {
   struct Placed {
     std::int64_t strip, row;
     std::uint16_t slot;
@@ -101,9 +154,10 @@ void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32
     next.push_back(static_cast<std::int32_t>(offset(row)));
     for (std::int64_t number = offset(row); number < offset(row + 1); ++number) {
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
-      const Slot slot = slot_of(form, row, column);
-      const unsigned code = packed_slot(static_cast<int>(row % packed_strip_rows), pair_of(form, slot), static_cast<int>(slot.half));
-      placed.push_back({static_cast<std::int64_t>(slot.header) / packed_lanes, row, static_cast<std::uint16_t>(code)});
+      const Slot slot = slot_of(form, masks, row, column);
+      const auto strip_row = static_cast<int>(row % packed_strip_rows);
+      const unsigned code = slot.left_over ? packed_left_slot(strip_row) : packed_slot(strip_row, pair_of(form, slot), static_cast<int>(slot.half));
+      placed.push_back({static_cast<std::int64_t>(slot.strip), row, static_cast<std::uint16_t>(code)});
     }
   }
   std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.strip < b.strip; });
@@ -129,18 +183,18 @@ void place_nonzeros(PackedForm& form, const Csr& csr, std::span<const std::int32
 /// s of each row.
 std::vector<float> scales_of(const PackedForm& form, std::span<const float> values) {
   std::vector<std::uint32_t> largest(static_cast<std::size_t>(form.row_strips * packed_strip_rows), 0);
+  const auto take = [&](std::size_t row, std::int32_t source) {
+    if (source == absent || !std::isfinite(values[static_cast<std::size_t>(source)])) return;
+    largest[row] = std::max(largest[row], std::bit_cast<std::uint32_t>(std::fabs(values[static_cast<std::size_t>(source)])));
+  };
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
     const auto first = form.pair_offsets[static_cast<std::size_t>(strip)];
-    for_each_pair(form, strip, headers_of(form.headers, static_cast<std::size_t>(strip) * packed_lanes),
-                  [&](std::int64_t row, std::int64_t, std::size_t pair) {
-                    for (const std::size_t half : {0, 1}) {
-                      const std::int32_t source = form.sources[2 * (first + pair) + half];
-                      if (source == absent || !std::isfinite(values[static_cast<std::size_t>(source)])) continue;
-                      std::uint32_t& most = largest[static_cast<std::size_t>(row)];
-                      most = std::max(most, std::bit_cast<std::uint32_t>(std::fabs(values[static_cast<std::size_t>(source)])));
-                    }
-                  });
+    for_each_pair(form, strip, headers_of(form, strip), [&](std::int64_t row, const auto&, std::size_t pair) {
+      for (const std::size_t half : {0, 1}) take(static_cast<std::size_t>(row), form.sources[2 * (first + pair) + half]);
+    });
   }
+  for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
+    for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) take(row, form.left_sources[i]);
   std::vector<float> scales;
   scales.reserve(largest.size());
   for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
@@ -192,34 +246,61 @@ float to_float(PackedMode mode, std::uint32_t word, std::size_t half) {
   return from_storage(packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16, bytes).front();
 }
 
+/// What the strips do not hold.
+template <class SourceOf>
+void leave_over(PackedForm& form, const Csr& csr, const RowMasks& masks, const SourceOf& source_of) {
+  const std::vector<std::int64_t> numbers = numbered(csr);
+  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows; ++row) {
+    form.left_starts.push_back(static_cast<std::uint32_t>(form.left_places.size()));
+    if (row >= csr.rows) continue;
+    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+      const std::int64_t number = numbers[static_cast<std::size_t>(i)];
+      const std::int64_t column = csr.column_indices[static_cast<std::size_t>(number)];
+      if (!slot_of(form, masks, row, column).left_over) continue;
+      form.left_places.push_back(packed_left_place(static_cast<int>(row % packed_strip_rows), static_cast<std::uint32_t>(column)));
+      form.left_sources.push_back(source_of(number));
+    }
+  }
+  form.left_starts.push_back(static_cast<std::uint32_t>(form.left_places.size()));
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> PackedForm::unit_offsets(int pair_words) const {
   std::vector<std::uint32_t> offsets = {0};
   for (std::size_t strip = 0; strip + 1 < pair_offsets.size(); ++strip)
-    offsets.push_back(offsets.back() + packed_strip_units(pair_offsets[strip + 1] - pair_offsets[strip], pair_words));
+    offsets.push_back(offsets.back() + packed_strip_units(grain, pair_offsets[strip + 1] - pair_offsets[strip], pair_words));
   return offsets;
 }
 
-PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions) {
+PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions, PackedGrain grain) {
   if (walked.nonzeros() > std::numeric_limits<std::int32_t>::max())
     fail(ErrorCode::unsupported, "cannot pack strips: {} nonzeros are past 2^31 - 1", walked.nonzeros());
-  PackedForm form{.rows = walked.rows, .cols = walked.cols, .row_strips = packed_row_strips(walked.rows), .k_blocks = packed_k_blocks(walked.cols)};
-  form.headers.assign(static_cast<std::size_t>(form.strips() * packed_lanes), 0);
+  PackedForm form{.grain = grain,
+                  .rows = walked.rows,
+                  .cols = walked.cols,
+                  .row_strips = packed_row_strips(walked.rows),
+                  .k_blocks = packed_k_blocks(walked.cols)};
+  RowMasks masks(static_cast<std::size_t>(form.strips() * packed_strip_rows), 0);
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t) {
-    const Slot slot = slot_of(form, row, column);
-    form.headers[slot.header] |= 1U << slot.bit;
+    const std::int64_t strip = column / packed_strip_columns * form.row_strips + row / packed_strip_rows;
+    std::uint64_t& names = masks[static_cast<std::size_t>(strip * packed_strip_rows + row % packed_strip_rows)];
+    const std::uint64_t bit = std::uint64_t{1} << column % packed_strip_columns;
+    if ((names & bit) != 0) fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
+    names |= bit;
   });
+  mark_headers(form, masks);
   count_pairs(form);
   form.sources.assign(2 * std::size_t{form.pair_offsets.back()}, absent);
+  const auto source_of = [&](std::int64_t i) {
+    return value_positions.empty() ? static_cast<std::int32_t>(i) : value_positions[static_cast<std::size_t>(i)];
+  };
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t i) {
-    const Slot slot = slot_of(form, row, column);
-    const std::size_t pair = std::size_t{form.pair_offsets[slot.header / packed_lanes]} + pair_of(form, slot);
-    std::int32_t& source = form.sources[2 * pair + slot.half];
-    if (source != absent) fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
-    source = value_positions.empty() ? static_cast<std::int32_t>(i) : value_positions[static_cast<std::size_t>(i)];
+    const Slot slot = slot_of(form, masks, row, column);
+    if (!slot.left_over) form.sources[2 * (std::size_t{form.pair_offsets[slot.strip]} + pair_of(form, slot)) + slot.half] = source_of(i);
   });
-  place_nonzeros(form, walked, value_positions);
+  place_nonzeros(form, walked, masks, value_positions);
+  if (grain == PackedGrain::four) leave_over(form, walked, masks, source_of);
   return form;
 }
 
@@ -235,21 +316,22 @@ PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::s
     if (form.sources[i] != absent) scaled[i] = floats[static_cast<std::size_t>(form.sources[i])];
   if (!scales.empty())
     for (std::int64_t strip = 0; strip < form.strips(); ++strip)
-      for_each_pair(form, strip, headers_of(form.headers, static_cast<std::size_t>(strip) * packed_lanes),
-                    [&](std::int64_t row, std::int64_t, std::size_t pair) {
-                      const std::size_t first = 2 * (form.pair_offsets[static_cast<std::size_t>(strip)] + pair);
-                      for (const std::size_t half : {0, 1}) scaled[first + half] *= scales[static_cast<std::size_t>(row)];
-                    });
+      for_each_pair(form, strip, headers_of(form, strip), [&](std::int64_t row, const auto&, std::size_t pair) {
+        const std::size_t first = 2 * (form.pair_offsets[static_cast<std::size_t>(strip)] + pair);
+        for (const std::size_t half : {0, 1}) scaled[first + half] *= scales[static_cast<std::size_t>(row)];
+      });
 
   const std::vector<std::uint16_t> terms = terms_of(form, mode, element, values, scaled);
   const auto words = static_cast<std::size_t>(packed_pair_words(mode));
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
-    const auto headers = headers_of(form.headers, strip * packed_lanes);
+    const auto headers = headers_of(form, static_cast<std::int64_t>(strip));
     packed.data.insert(packed.data.end(), headers.begin(), headers.end());
     for (std::size_t word = form.pair_offsets[strip] * words; word < form.pair_offsets[strip + 1] * words; ++word)
       packed.data.push_back(terms[2 * word] | static_cast<std::uint32_t>(terms[2 * word + 1]) << 16);
     packed.data.resize((packed.data.size() + 3) / 4 * 4, 0);
   }
+  for (std::size_t i = 0; i < form.left_sources.size(); ++i)
+    packed.left_over.push_back({form.left_places[i], floats[static_cast<std::size_t>(form.left_sources[i])]});
   return packed;
 }
 
@@ -259,17 +341,20 @@ std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed) {
   const std::vector<std::uint32_t> offsets = form.unit_offsets(packed_pair_words(packed.mode));
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
     const std::size_t first = std::size_t{offsets[static_cast<std::size_t>(strip)]} * 4;
-    for_each_pair(form, strip, headers_of(packed.data, first), [&](std::int64_t row, std::int64_t column, std::size_t pair) {
+    for_each_pair(form, strip, headers_of(form, packed.data, first), [&](std::int64_t row, const auto& columns, std::size_t pair) {
       for (std::size_t half = 0; half < 2; ++half) {
         double value = 0;
         for (std::size_t term = 0; term < words; ++term)
-          value += to_float(packed.mode, packed.data[first + packed_lanes + pair * words + term], half);
+          value += to_float(packed.mode, packed.data[first + static_cast<std::size_t>(packed_header_words(form.grain)) + pair * words + term], half);
         if (!packed.row_scales.empty()) value *= packed.row_scales[static_cast<std::size_t>(row)];
         // A missing partner may lie past the last column, as it may not past the last row.
-        if (column + static_cast<std::int64_t>(half) < form.cols) dense[static_cast<std::size_t>(row * form.cols + column) + half] = value;
+        if (columns[half] < form.cols) dense[static_cast<std::size_t>(row * form.cols + columns[half])] = value;
       }
     });
   }
+  for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
+    for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i)
+      dense[row * static_cast<std::size_t>(form.cols) + packed_left_column(packed.left_over[i].place)] = packed.left_over[i].value;
   return dense;
 }
 

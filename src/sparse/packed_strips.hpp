@@ -16,6 +16,7 @@ namespace vostok::sparse {
 
 /// The structure's part: PackedStructure in vectors.
 struct PackedForm {
+  PackedGrain grain = PackedGrain::pair;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t row_strips = 0;
@@ -27,6 +28,9 @@ struct PackedForm {
   std::vector<std::uint32_t> slot_offsets = {};
   std::vector<std::uint16_t> slots = {};
   std::vector<std::int32_t> value_places = {};  ///< empty where PackedStructure's is null
+  std::vector<std::uint32_t> left_starts = {};  ///< likewise
+  std::vector<std::uint32_t> left_places = {};
+  std::vector<std::int32_t> left_sources = {};
 
   std::int64_t strips() const { return row_strips * k_blocks; }
   /// PackedStrips::offsets of pairs of so many words.
@@ -35,13 +39,14 @@ struct PackedForm {
 
 /// The strips of a valid matrix as kernels walk it. Where that is A^T, `value_positions` says where each of its nonzeros lies in A.
 /// Errors: unsupported (a row names a column twice, 2^31 nonzeros and more).
-PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions = {});
+PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions = {}, PackedGrain grain = PackedGrain::pair);
 
 /// One set of packed values.
 struct PackedMatrix {
   PackedMode mode = PackedMode::f16x1;
-  std::vector<std::uint32_t> data = {};  ///< PackedStrips::data, in words
-  std::vector<float> row_scales = {};    ///< empty where the mode has none
+  std::vector<std::uint32_t> data = {};   ///< PackedStrips::data, in words
+  std::vector<float> row_scales = {};     ///< empty where the mode has none
+  std::vector<LeftEntry> left_over = {};  ///< LeftOver::entries
 };
 
 /// `values`: in CSR order of A, as `element` is stored.

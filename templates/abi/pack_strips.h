@@ -10,6 +10,7 @@ namespace vostok {
 struct PackStripsTraits {
   PackedMode mode = PackedMode::f16x1;
   Dtype element = Dtype::f16;  ///< of the values
+  PackedGrain grain = PackedGrain::pair;
 };
 
 struct PackStripsConfig {
@@ -21,6 +22,7 @@ struct PackStripsArgs {
   const void* values;      ///< CSR order of A
   unsigned char* data;     ///< of the first set
   float* row_scales;       ///< likewise, where the mode scales rows
+  LeftEntry* left_over;    ///< likewise, where the grain leaves nonzeros over
   long long value_stride;  ///< elements between two sets
   long long set_bytes;     ///< the same of what is packed
   unsigned sets;
@@ -31,6 +33,7 @@ template <FieldsOf<PackStripsTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("mode", traits.mode);
   visit("element", traits.element);
+  visit("grain", traits.grain);
 }
 
 template <FieldsOf<PackStripsConfig> S, class Visit>
@@ -39,7 +42,9 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 /// Words of the largest strip.
-constexpr int pack_strips_words(PackedMode mode) { return packed_lanes + packed_most_pairs * packed_pair_words(mode); }
+constexpr int pack_strips_words(PackedMode mode, PackedGrain grain) {
+  return packed_header_words(grain) + packed_most(grain) * packed_pair_words(mode);
+}
 
 /// Words that a strip's values take, with what lies in the units of 16 bytes at the ends of each row. Those of 4 bytes are not copied: what that
 /// saves is less than the warps that it takes away (bench/NOTES.md).
@@ -48,14 +53,15 @@ constexpr int pack_strips_copied_words(Dtype element) {
 }
 
 /// Shared memory of a block: for each warp a strip as it will lie, then copies of its values; and the rows' scales.
-template <PackedMode mode, Dtype element, int threads>
+template <PackedMode mode, PackedGrain grain, Dtype element, int threads>
 struct PackStripsShared {
-  alignas(packed_unit_bytes) unsigned words[threads / packed_lanes][pack_strips_words(mode) + pack_strips_copied_words(element)];
+  alignas(packed_unit_bytes) unsigned words[threads / packed_lanes][pack_strips_words(mode, grain) + pack_strips_copied_words(element)];
   float scales[packed_strip_rows];
 };
 
 constexpr int shared_bytes(const PackStripsTraits& traits, const PackStripsConfig& config) {
-  return config.threads / packed_lanes * 4 * (pack_strips_words(traits.mode) + pack_strips_copied_words(traits.element)) + 4 * packed_strip_rows;
+  return config.threads / packed_lanes * 4 * (pack_strips_words(traits.mode, traits.grain) + pack_strips_copied_words(traits.element)) +
+         4 * packed_strip_rows;
 }
 
 }  // namespace vostok

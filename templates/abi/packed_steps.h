@@ -9,15 +9,17 @@ namespace vostok {
 
 struct PackedStepTraits {
   IndexType index = IndexType::i32;  ///< of the columns
+  PackedGrain grain = PackedGrain::pair;
 };
 
 template <FieldsOf<PackedStepTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("index", traits.index);
+  visit("grain", traits.grain);
 }
 
-/// In this order; the last where columns do not ascend in every row, or values lie elsewhere.
-enum class PackedStep : int { mark_columns, count_pairs, start_rows, place_nonzeros, place_values };
+/// In this order; place_values where columns do not ascend in every row, or values lie elsewhere, place_left where the grain leaves nonzeros over.
+enum class PackedStep : int { mark_columns, count_pairs, start_rows, place_nonzeros, place_values, place_left };
 
 /// Of all steps: each reads what those before it wrote.
 struct PackedStepArgs {
@@ -28,11 +30,15 @@ struct PackedStepArgs {
   unsigned long long* row_masks;  ///< for each row of each strip the columns that it names there, bit c for column c; zero at first
   unsigned* slot_counts;          ///< for each strip
   unsigned* unit_counts[2];       ///< the same, with pairs of one word and of two
+  unsigned* left_counts;          ///< for each of the strips' rows: how many are left over
   unsigned* headers;              ///< from here on PackedStructure's
   int* row_starts;
   const unsigned* slot_offsets;
   unsigned short* slots;
   int* value_places;
+  const unsigned* left_starts;
+  unsigned* left_places;
+  int* left_sources;
   long long rows;
   long long nonzeros;
   long long row_strips;

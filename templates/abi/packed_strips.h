@@ -1,5 +1,6 @@
-// Packed strips, format "strip16x64/pair/<mode>" version 1: the values of a sparse matrix in the order in which tensor-core
-// fragments take them. What the host, the kernels that pack and the kernels that multiply share.
+// Packed strips, formats "strip16x64/pair/<mode>" and "strip16x64/four/<mode>" version 1: the values of a sparse matrix in the order in which
+// tensor-core fragments take them. What the host, the kernels that pack and the kernels that multiply share. Grain "four" is that of
+// abi/packed_fours.h; what follows is common to both, but for what it says of a strip's headers and pairs.
 //
 // The matrix as kernels walk it (A^T where the problem transposes A) is cut into strips of 16 rows x 64 columns. There are k_blocks =
 // ceil(cols / 64) of them across, and row_strips = ceil(rows / 16) down, rounded up to a multiple of 16: those past the matrix are
@@ -39,13 +40,30 @@ constexpr const char* name(PackedMode value) {
 
 constexpr const char* type_name(PackedMode) { return "PackedMode"; }
 
+/// What a pair holds: the values of two neighbouring columns, for a dense operand of tensor cores, or two of four, for a 2:4 sparse one.
+enum class PackedGrain : unsigned char { pair, four };
+
+constexpr const char* name(PackedGrain value) {
+  switch (value) {
+    case PackedGrain::pair: return "pair";
+    case PackedGrain::four: return "four";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(PackedGrain) { return "PackedGrain"; }
+
 constexpr int packed_strip_rows = 16;
 constexpr int packed_strip_columns = 64;
 constexpr int packed_lanes = 32;
-constexpr int packed_header_bytes = 4 * packed_lanes;
+/// Words of a lane at a strip's begin.
+constexpr int packed_lane_words(PackedGrain grain) { return grain == PackedGrain::four ? 2 : 1; }
+constexpr int packed_header_words(PackedGrain grain) { return packed_lane_words(grain) * packed_lanes; }
+constexpr int packed_header_bytes(PackedGrain grain) { return 4 * packed_header_words(grain); }
 constexpr int packed_unit_bytes = 16;                 ///< what offsets count in
 constexpr int packed_row_strip_multiple = 16;         ///< row strips are rounded up to this
-constexpr int packed_most_pairs = 16 * packed_lanes;  ///< of a strip
+constexpr int packed_most_pairs = 16 * packed_lanes;  ///< of a strip; where a pair is two of four columns half as many
+constexpr int packed_most(PackedGrain grain) { return grain == PackedGrain::four ? packed_most_pairs / 2 : packed_most_pairs; }
 
 /// 4-byte words of one pair.
 constexpr int packed_pair_words(PackedMode mode) { return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1; }
@@ -54,8 +72,8 @@ constexpr bool packed_is_f16(PackedMode mode) { return mode == PackedMode::f16x1
 constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::f16x3; }
 
 /// Units of 16 bytes of a strip.
-constexpr unsigned packed_strip_units(unsigned pairs, int pair_words) {
-  return (packed_header_bytes + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes - 1) / packed_unit_bytes;
+constexpr unsigned packed_strip_units(PackedGrain grain, unsigned pairs, int pair_words) {
+  return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes - 1) / packed_unit_bytes;
 }
 
 constexpr long long packed_row_strips(long long rows) {
@@ -93,6 +111,18 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
 /// The bits of 2^exponent, for a normal number.
 constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }
 
+/// A nonzero that its strip does not hold.
+struct alignas(8) LeftEntry {
+  unsigned place;  ///< packed_left_place
+  float value;     ///< as it is, not scaled
+};
+
+/// All of them, by row and in it by ascending column. Null where strips hold every nonzero.
+struct LeftOver {
+  const unsigned* row_starts;  ///< row_strips * 16 + 1
+  const LeftEntry* entries;
+};
+
 /// Packed values as kernels read them.
 struct PackedStrips {
   const unsigned* offsets;    ///< row_strips * k_blocks + 1: where each strip starts, and where the last ends, in units of 16 bytes
@@ -100,13 +130,15 @@ struct PackedStrips {
   const float* row_scales;    ///< 1 / s for row_strips * 16 rows; null where the mode has none
   unsigned row_strips;
   unsigned k_blocks;
-  long long set_bytes;  ///< between two sets of values of a batch, of data and of row_scales alike; 0 where the batch shares one
+  long long set_bytes;  ///< between two sets of values of a batch, of all that holds values alike; 0 where the batch shares one
+  LeftOver left_over;   ///< empty where a strip holds all of its nonzeros
 };
 
 /// The strips of one product of a batch.
 constexpr PackedStrips packed_set(PackedStrips strips, long long product) {
   // Scales are stepped by bytes as well: a set's size is a multiple of theirs.
   if (strips.row_scales != nullptr) strips.row_scales += product * (strips.set_bytes / 4);
+  if (strips.left_over.entries != nullptr) strips.left_over.entries += product * (strips.set_bytes / static_cast<long long>(sizeof(LeftEntry)));
   strips.data += product * strips.set_bytes;
   return strips;
 }
@@ -118,21 +150,30 @@ constexpr unsigned packed_slot(int row, unsigned pair, int half) {
 constexpr int packed_slot_row(unsigned slot) { return static_cast<int>(slot >> 10); }
 constexpr unsigned packed_slot_number(unsigned slot) { return slot & 0x3ffU; }
 
+/// That of a nonzero which is left over: a number that none has where any is.
+constexpr unsigned packed_left_number = 0x3ff;
+constexpr unsigned packed_left_slot(int row) { return static_cast<unsigned>(row) << 10 | packed_left_number; }
+
 /// A strip's slots are read two at a time: where it has an odd number, one more follows.
 constexpr unsigned packed_strip_slots(unsigned nonzeros) { return nonzeros + nonzeros % 2; }
 
 /// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending column, after those of the rows
 /// before.
 struct PackedStructure {
-  const unsigned* headers;          ///< 32 for each strip
+  const unsigned* headers;          ///< packed_header_words for each strip
   const int* row_starts;            ///< 16 for each strip and for as many past the last k block: the number of the row's first nonzero from there on
   const unsigned* slot_offsets;     ///< strips + 1: where a strip's slots start
   const unsigned short* slots;      ///< packed_slot of each nonzero, strip by strip, there row by row; 0 where it follows an odd number
   const int* value_places;          ///< where the value of each number lies in the CSR order of A; null: there
   const unsigned* unit_offsets[2];  ///< PackedStrips::offsets where pairs have one word, and where they have two
+  const unsigned* left_starts;      ///< LeftOver::row_starts, and the entries' places; null where nothing is left over
+  const unsigned* left_places;
+  const int* left_sources;  ///< where the value of each lies in the CSR order of A
   unsigned row_strips;
   unsigned k_blocks;
   unsigned units[2];  ///< of all strips: the last of each unit_offsets
+  unsigned left;      ///< how many are left over
+  PackedGrain grain;
 };
 
 }  // namespace vostok

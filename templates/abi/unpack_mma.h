@@ -144,7 +144,7 @@ constexpr int dense_stage_bytes(const UnpackMmaConfig& config) { return dense_te
 
 /// Room for the strips of a tile's k block, in units of 16 bytes.
 constexpr int strip_stage_units(const UnpackMmaConfig& config) {
-  return tile_strips(config) * static_cast<int>(packed_strip_units(static_cast<unsigned>(config.strip_pairs), terms(config)));
+  return tile_strips(config) * static_cast<int>(packed_strip_units(PackedGrain::pair, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
 /// Scales of B's columns of one k block.

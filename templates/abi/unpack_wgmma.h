@@ -25,6 +25,7 @@ struct UnpackWgmmaTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  int dense_vector = 1;    ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
   bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks
 };
 
@@ -34,10 +35,11 @@ constexpr int long_sum_blocks = 64;
 /// The tunables.
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
-  int warpgroups = 2;          ///< that multiply, 64 rows each; of every group
-  int k_groups = 1;            ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
-  int tile_columns = 64;       ///< columns of B and C of a block
-  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
+  PackedGrain grain = PackedGrain::pair;  ///< four: half the multiplications, by a 2:4 sparse A; what that leaves over, in f32 beside them
+  int warpgroups = 2;                     ///< that multiply, 64 rows each; of every group
+  int k_groups = 1;                       ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
+  int tile_columns = 64;                  ///< columns of B and C of a block
+  int stages = 4;                         ///< k blocks whose operands are in shared memory or on their way there
   int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
   bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
   int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
@@ -57,6 +59,7 @@ struct UnpackWgmmaConfig {
 struct UnpackWgmmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or its tiles
+  const void* whole_dense;     ///< B, read where the grain leaves nonzeros over: by the steps below
   const float* column_scales;  ///< of tiles; read only in mode f16x3
   void* output;
   const void* residual;  ///< lies as C does
@@ -66,8 +69,10 @@ struct UnpackWgmmaArgs {
   long long m;
   long long n;
   long long k;
-  long long dense_leading;  ///< elements between lines of B
-  long long dense_stride;   ///< elements between two B of a batch
+  long long dense_leading;      ///< elements between lines of B
+  long long dense_stride;       ///< elements between two B of a batch
+  long long dense_row_step;     ///< elements between two rows of B
+  long long dense_column_step;  ///< the same of its columns
   long long output_leading;
   long long output_stride;
   unsigned batch;
@@ -95,12 +100,14 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("dense_vector", traits.dense_vector);
   visit("long_sums", traits.long_sums);
 }
 
 template <FieldsOf<UnpackWgmmaConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("mode", config.mode);
+  visit("grain", config.grain);
   visit("warpgroups", config.warpgroups);
   visit("k_groups", config.k_groups);
   visit("tile_columns", config.tile_columns);
@@ -132,6 +139,16 @@ constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile
 
 /// 16-bit terms that a value is split into.
 constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
+
+/// Whether strips hold two of every four columns, and leave nonzeros over.
+constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
+/// Registers of a strip's fragments.
+constexpr int fragment_registers(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config); }
+
+/// Columns of a tile that a lane has of what is left over, side by side; lanes past the last column have none.
+constexpr int left_lane_columns(const UnpackWgmmaConfig& config) { return config.tile_columns > 32 ? config.tile_columns / 32 : 1; }
+/// Shared memory of a warp that multiplies for a row of it.
+constexpr int left_scratch_bytes(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 4 * config.tile_columns : 0; }
 
 /// Columns of a prepared tile of B.
 constexpr int prepared_columns(const UnpackWgmmaConfig& config) { return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64; }
@@ -183,7 +200,8 @@ constexpr int column_scale_bytes(const UnpackWgmmaConfig& config) { return packe
 
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
-  return tile_strips(config) * packed_unit_bytes * static_cast<int>(packed_strip_units(static_cast<unsigned>(config.strip_pairs), terms(config)));
+  return tile_strips(config) * packed_unit_bytes *
+         static_cast<int>(packed_strip_units(config.grain, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
 constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
@@ -203,9 +221,9 @@ constexpr TileParts tile_parts(const UnpackWgmmaConfig& config) {
 
 constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) { return config.stages * stage_bytes(traits, config); }
 
-/// Dynamic shared memory of a block: stages, two barriers for each, and that of a cluster's sums.
+/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return ring_bytes(traits, config) + config.stages * 16 + tile_parts(config).barrier_bytes();
+  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 + tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }

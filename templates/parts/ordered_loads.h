@@ -22,6 +22,9 @@ __device__ inline Vector<float, 2> load_shared_pair(unsigned shared) {
   return pair;
 }
 
+/// A float on its way there.
+__device__ inline void store_shared(unsigned shared, float value) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(value) : "memory"); }
+
 /// Two words on their way there.
 __device__ inline void store_shared_pair(unsigned shared, const Vector<unsigned, 2>& pair) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(shared), "r"(pair.at[0]), "r"(pair.at[1]) : "memory");

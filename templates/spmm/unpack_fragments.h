@@ -1,8 +1,9 @@
-// The A-fragments of a warp, unpacked from a strip of packed values (abi/packed_strips.h): 16 rows x 64 k, stored lane by
-// lane, so that a lane finds its pairs of neighbouring elements one behind the other.
+// The A-fragments of a warp, unpacked from a strip of packed values (abi/packed_strips.h, abi/packed_fours.h): 16 rows x 64 k, stored lane by
+// lane, so that a lane finds its pairs of elements one behind the other.
 //
 // A pair costs a test of the lane's mask, a load where the bit is set, and the step to the next one: no count of bits, no
-// exchange between lanes. Registers are those of mma.m16n8k16 and equally of one warp's slice of wgmma.m64nNk16.
+// exchange between lanes. Registers are those of mma.m16n8k16 and equally of one warp's slice of wgmma.m64nNk16, or of the same with a 2:4
+// sparse A and twice the k.
 #pragma once
 
 #include "abi/packed_strips.h"
@@ -11,8 +12,9 @@
 
 namespace vostok {
 
-inline constexpr int strip_steps = packed_strip_columns / 16;  ///< k16 steps of a strip
-inline constexpr int strip_registers = 4;                      ///< A-fragment registers of a step
+/// Steps of a strip: k16 of a dense operand, k32 of a 2:4 sparse one.
+constexpr int strip_steps(PackedGrain grain) { return packed_strip_columns / (grain == PackedGrain::four ? 32 : 16); }
+inline constexpr int strip_registers = 4;  ///< A-fragment registers of a step
 
 /// How pairs in shared memory reach their registers, which are zero where there is none.
 enum class PairReads : unsigned char {
@@ -83,22 +85,39 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const u
 
 __device__ inline unsigned load_word(const unsigned char* from) { return load_own(reinterpret_cast<const unsigned*>(from)); }
 
+/// A lane's words at a strip's begin.
+template <PackedGrain grain>
+struct StripHeader {
+  unsigned word = 0;
+  unsigned metadata = 0;  ///< of both steps, where the grain has it
+
+  template <class From>
+  static __device__ StripHeader load(From strip, unsigned lane) {
+    constexpr int lane_bytes = 4 * packed_lane_words(grain);
+    StripHeader header;
+    header.word = load_word(strip + lane_bytes * lane);
+    if constexpr (grain == PackedGrain::four) header.metadata = load_word(strip + (lane_bytes * lane + 4));
+    return header;
+  }
+};
+
 /// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
-template <int words, class From, PairReads reads = PairReads::in_turn>
+template <int words, class From, PairReads reads = PairReads::in_turn, PackedGrain grain = PackedGrain::pair>
 class StripReader {
  public:
   StripReader() = default;
-  __device__ StripReader(From strip, unsigned lane)
-      : header_(load_word(strip + 4 * lane)), next_(strip + (packed_header_bytes + packed_start(header_) * (4 * words))) {}
+  __device__ StripReader(From strip, StripHeader<grain> header)
+      : header_(header.word), next_(strip + (packed_header_bytes(grain) + packed_start(header.word) * (4 * words))) {}
+  __device__ StripReader(From strip, unsigned lane) : StripReader(strip, StripHeader<grain>::load(strip, lane)) {}
 
-  /// The registers of the next k16 step, where steps are counted while the kernel runs. Of a strip, all steps are taken with next() or
+  /// The registers of the next step, where steps are counted while the kernel runs. Of a strip, all steps are taken with next() or
   /// all with read().
   __device__ void next(unsigned (&fragments)[words][strip_registers]) {
     read<0>(fragments);
     header_ >>= strip_registers;
   }
 
-  /// The registers of k16 step `step`: register r of part i (0: the values or their high parts, 1: the low parts) is
+  /// The registers of step `step`: register r of part i (0: the values or their high parts, 1: the low parts) is
   /// fragments[i][r]. Every step once, in ascending order.
   template <int step>
   __device__ void read(unsigned (&fragments)[words][strip_registers]) {

@@ -58,7 +58,7 @@ class WarpProduct {
       StripReader<words, const unsigned char*> readers[strips];
       open(readers, from, lane);
 #pragma unroll 1
-      for (int step = 0; step < strip_steps; ++step) {
+      for (int step = 0; step < strip_steps(PackedGrain::pair); ++step) {
         Fragments a[words];
         read(a, readers, [](auto& reader, auto& pairs) { reader.next(pairs); });
         add_step<decltype(pass)::value>(a, dense, fragments, step);

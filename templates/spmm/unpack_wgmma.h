@@ -11,6 +11,7 @@
 #include "parts/dependent_launch.h"
 #include "parts/register_pool.h"
 #include "parts/warp.h"
+#include "spmm/left_over.h"
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
 #include "spmm/unpack_wgmma_producer.h"
@@ -27,7 +28,13 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
   Consumer<F> consumer(args, tile, stages, warp);
   follow_previous_launch();
   SumsAside<F> aside;
-  WarpgroupSum<F> sum(packed_set(args.strips, tile.product).row_scales + first_row, aside);
+  const PackedStrips strips = packed_set(args.strips, tile.product);
+  WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
+  if constexpr (takes_fours(F::config)) {
+    const unsigned part = tile.slice * F::config.k_groups + warp.group;
+    const unsigned scratch = stages.scratch(warp.group * group_warps(F::config) + warp.strip);
+    LeftOverProducts<F>(args, strips.left_over, tile.product, first_row, tile.first_column(), part, scratch).add_to(sum);
+  }
   consumer.run(sum);
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();

@@ -3,33 +3,39 @@
 
 #include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
+#include "parts/wgmma_sparse.h"
 #include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
 
-/// A strip's A-fragments: of each k16 step, the values or their high parts, and the low parts.
+/// A strip's A-fragments: of each step, the values or their high parts, and the low parts.
 template <class F>
 struct UnpackedStrip {
-  unsigned at[strip_steps][terms(F::config)][strip_registers];
+  unsigned at[strip_steps(F::config.grain)][terms(F::config)][strip_registers];
+  unsigned metadata;  ///< where A is 2:4 sparse
 };
 
 /// A warp's strips, one k block of its group after the other. Where they start is looked up one of them ahead.
 template <class F>
 class WarpStrips {
-  static constexpr unsigned room = strip_stage_bytes(F::config);
-  static constexpr bool all_fit = F::config.strip_pairs == packed_most_pairs;
+  static constexpr auto config = F::config;
+  static constexpr unsigned room = strip_stage_bytes(config);
+  static constexpr bool all_fit = config.strip_pairs == packed_most(config.grain);
   // Found by compiling: with less room, or with the strip before still being multiplied, registers are spilled.
-  static constexpr PairReads reads = !F::config.overlap && registers_beside_sums(F::config) >= 80 ? PairReads::apart : PairReads::alone;
-  using StageReader = StripReader<terms(F::config), SharedAddress, reads>;
+  static constexpr PairReads reads =
+      (takes_fours(config) || !config.overlap) && registers_beside_sums(config) >= 80 ? PairReads::apart : PairReads::alone;
+  using Header = StripHeader<config.grain>;
+  using StageReader = StripReader<terms(config), SharedAddress, reads, config.grain>;
+  using MemoryReader = StripReader<terms(config), const unsigned char*, PairReads::in_turn, config.grain>;
 
  public:
   /// `exists`: there is a k block.
   __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp, bool exists)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
-        step_(F::config.k_groups * strips.row_strips),
+        step_(config.k_groups * strips.row_strips),
         warp_(warp) {
     if (exists) look_ahead();
   }
@@ -37,16 +43,15 @@ class WarpStrips {
   /// Unpacks the k block looked at, whose stage is full, and looks at the next one where there is one.
   __device__ void unpack(UnpackedStrip<F>& strip, unsigned stage_strips, bool looks_ahead) {
     const unsigned begin = (own_ - first_) * packed_unit_bytes;
-    const unsigned lane = threadIdx.x % 32;
     if constexpr (all_fit) {
       if (looks_ahead) look_ahead();
-      read(strip, StageReader({stage_strips + begin}, lane));
+      read<StageReader>(strip, SharedAddress{stage_strips + begin});
     } else {
       const bool fits = (end_ - first_) * packed_unit_bytes <= room;
       const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes;
       if (looks_ahead) look_ahead();
-      if (fits) read(strip, StageReader({stage_strips + begin}, lane));
-      else read(strip, StripReader<terms(F::config), const unsigned char*>(memory, lane));
+      if (fits) read<StageReader>(strip, SharedAddress{stage_strips + begin});
+      else read<MemoryReader>(strip, memory);
     }
   }
 
@@ -57,12 +62,18 @@ class WarpStrips {
     if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
     offsets_ += step_;
   }
-  template <class Reader>
-  static __device__ void read(UnpackedStrip<F>& strip, Reader reader) {
+  template <class Reader, class From>
+  static __device__ void read(UnpackedStrip<F>& strip, From from) {
+    const Header header = Header::load(from, threadIdx.x % 32);
+    Reader reader(from, header);
     reader.template read<0>(strip.at[0]);
     reader.template read<1>(strip.at[1]);
-    reader.template read<2>(strip.at[2]);
-    reader.template read<3>(strip.at[3]);
+    if constexpr (takes_fours(config)) {
+      strip.metadata = header.metadata;
+    } else {
+      reader.template read<2>(strip.at[2]);
+      reader.template read<3>(strip.at[3]);
+    }
   }
 
   const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
@@ -88,13 +99,13 @@ class WarpgroupSum {
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
-  // 1.5 % of a narrow tile's time, which waits for tensor cores meanwhile; nothing gained where a warp never does (bench/NOTES.md).
-  static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
 
  public:
+  // 1.5 % of a narrow tile's time, which waits for tensor cores meanwhile; nothing gained where a warp never does (bench/NOTES.md).
+  static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
   __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
     if constexpr (scaled)
@@ -146,6 +157,23 @@ class WarpgroupSum {
       if (++promotions_ == long_sum_blocks / config.promotion_blocks) set_aside();
   }
 
+  /// Before what is left over is added: the largest magnitude of B in it.
+  __device__ void expect_left_over(float largest) {
+    constexpr float large = 0x1p40F;
+    if (!with_factors_ && __any_sync(0xffffffff, !(largest < large))) apply_factors();
+  }
+
+  /// Two sums of what is left over, in the lane's row and columns.
+  __device__ void add_left_over(int upper, int octet, Vector<float, 2> pair) {
+    float factor = 1.0F;
+    if constexpr (scaled) factor = 1.0F / (with_factors_ ? rows_[upper].end : rows_[upper].end * rows_[upper].promotion);  // a power of two
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      float& sum = promotes ? totals_[promotes ? 4 * octet + 2 * upper + j : 0] : sums_[4 * octet + 2 * upper + j];
+      sum = fmaf(pair.at[j], factor, sum);
+    }
+  }
+
   /// Once, after the last finish().
   __device__ void end() {
     if constexpr (sets_aside)
@@ -164,23 +192,29 @@ class WarpgroupSum {
   }
 
  private:
-  using Mma = WarpgroupMma<config.tile_columns>;
-
-  template <int step>
-  static __device__ unsigned long long step_of(unsigned long long first) {
-    return moved_descriptor(first, step * (along_k ? 32 : 16 * split_line_bytes));
-  }
+  static constexpr int steps = strip_steps(config.grain);
 
   template <int step>
   __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
-    const unsigned long long low_part = moved_descriptor(first, dense_low_part(F::traits, config));
-    Mma::template multiply<type, line>(sums_, strip.at[step][0], step_of<step>(low_part), accumulates || step > 0);
-    Mma::template multiply<type, line>(sums_, strip.at[step][1], step_of<step>(first), true);
+    multiply_step<step>(strip, 0, moved_descriptor(first, dense_low_part(F::traits, config)), accumulates || step > 0);
+    multiply_step<step>(strip, 1, first, true);
   }
 
   template <int step>
   __device__ void multiply_high(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
-    Mma::template multiply<type, line>(sums_, strip.at[step][0], step_of<step>(first), accumulates || step > 0 || terms(config) == 2);
+    multiply_step<step>(strip, 0, first, accumulates || step > 0 || terms(config) == 2);
+  }
+
+  /// The products of a step of a term of A with the term of B whose first column in the stage `first` describes. Nothing past the last step.
+  template <int step>
+  __device__ void multiply_step(const UnpackedStrip<F>& strip, int term, unsigned long long first, bool accumulates) {
+    if constexpr (step < steps) {
+      constexpr int columns = packed_strip_columns / steps;
+      const unsigned long long dense = moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes));
+      if constexpr (takes_fours(config))
+        SparseWarpgroupMma<config.tile_columns>::template multiply<type, line, step>(sums_, strip.at[step][term], strip.metadata, dense, accumulates);
+      else WarpgroupMma<config.tile_columns>::template multiply<type, line>(sums_, strip.at[step][term], dense, accumulates);
+    }
   }
 
   __device__ void set_aside() {
@@ -197,7 +231,10 @@ class WarpgroupSum {
   __device__ void apply_factors_if_large(unsigned scales) {
     const unsigned scale = load_word(SharedAddress{scales + threadIdx.x % config.tile_columns * 4});
     constexpr unsigned two_or_more = 0x40000000;
-    if (!__any_sync(0xffffffff, (scale & two_or_more) != 0)) return;
+    if (__any_sync(0xffffffff, (scale & two_or_more) != 0)) apply_factors();
+  }
+
+  __device__ void apply_factors() {
     with_factors_ = true;
 #pragma unroll
     for (int i = 0; i < count; ++i) {

@@ -21,7 +21,8 @@ struct UnpackWgmmaRules {
   static_assert(config.tile_columns >= 8 && config.tile_columns <= 256 && (config.tile_columns & (config.tile_columns - 1)) == 0,
                 "tile_columns is a power of two from 8 to 256");
   static_assert(config.stages >= 2 && config.stages <= 8, "stages is 2 to 8");
-  static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most_pairs, "strip_pairs is 16 to 512");
+  static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most(config.grain),
+                "strip_pairs is 16 to 512, to 256 where a pair is two of four columns");
   static_assert(config.k_split >= 1, "k is cut into at least one slice");
   static_assert(!config.cluster_sums || (config.k_split > 1 && config.k_split <= most_cluster_blocks), "a cluster has 2 to 8 slices");
   static_assert(config.producer_warps == 1 || config.producer_warps == 4 || (config.producer_warps == 8 && splits_dense(config)),

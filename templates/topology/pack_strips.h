@@ -3,6 +3,7 @@
 //
 // A block works at one row strip, a warp at one of its strips at a time: its lanes take the strip's nonzeros in order, row by row, and put the strip
 // together in shared memory, which is written as one run. 16-bit values are copied to shared memory before that, in whole units of 16 bytes.
+// What its rows leave over a block copies last.
 #pragma once
 
 #include "abi/fixed.h"
@@ -29,6 +30,8 @@ constexpr bool pack_strips_copies = false;
 template <class F, bool placed>
 class StripPacker {
   static constexpr PackedMode mode = F::traits.mode;
+  static constexpr PackedGrain grain = F::traits.grain;
+  static constexpr int lane_words = packed_lane_words(grain);
   static constexpr bool scaled = packed_scales_rows(mode);
   static constexpr int pair_words = packed_pair_words(mode);
   static constexpr int warps = F::config.threads / packed_lanes;
@@ -42,7 +45,7 @@ class StripPacker {
   using Stored = typename Value::Storage;
   using Term = Element<term_type>;
   using Unit = Vector<unsigned, packed_unit_bytes / 4>;
-  using Shared = PackStripsShared<mode, F::traits.element, F::config.threads>;
+  using Shared = PackStripsShared<mode, grain, F::traits.element, F::config.threads>;
   static constexpr bool copies = pack_strips_copies && !placed && pack_strips_copied_words(F::traits.element) > 0;
   static constexpr int unit_values = packed_unit_bytes / int{sizeof(Stored)};
 
@@ -81,12 +84,22 @@ class StripPacker {
     }
   }
 
+  /// What the row strip's rows leave over; `split` of so many blocks.
+  __device__ void copy_left(LeftEntry* left_over, unsigned split, unsigned splits) const {
+    const unsigned* const starts = structure_.left_starts + row_strip_ * packed_strip_rows;
+    const unsigned end = load_global(starts + packed_strip_rows);
+    for (unsigned i = load_global(starts) + split * F::config.threads + threadIdx.x; i < end; i += splits * F::config.threads) {
+      const float value = Value::to_float(load_global(values_ + load_global(structure_.left_sources + i)));
+      store_global<false>(left_over + i, LeftEntry{load_global(structure_.left_places + i), value});
+    }
+  }
+
  private:
   /// Where a strip's parts are. A lane has one of its headers, and the numbers of the first nonzero and of what follows the last of row lane % 16.
   struct Strip {
     unsigned first_unit, end_unit;
     unsigned first_slot;
-    unsigned header;
+    Vector<unsigned, lane_words> header;
     int start, end;
   };
 
@@ -100,7 +113,7 @@ class StripPacker {
 
   static __device__ Shared& shared() { return dynamic_shared<Shared>(); }
   /// The warp's copies of values.
-  __device__ Stored* copied() const { return reinterpret_cast<Stored*>(shared().words[warp_] + pack_strips_words(mode)); }
+  __device__ Stored* copied() const { return reinterpret_cast<Stored*>(shared().words[warp_] + pack_strips_words(mode, grain)); }
   static __device__ float power(int exponent) { return __builtin_bit_cast(float, packed_power_bits(exponent)); }
 
   __device__ Strip strip_of(unsigned k_block) const {
@@ -110,7 +123,7 @@ class StripPacker {
     return {.first_unit = load_global(units),
             .end_unit = load_global(units + 1),
             .first_slot = load_global(structure_.slot_offsets + strip),
-            .header = load_global(structure_.headers + strip * packed_lanes + lane_),
+            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) + strip * packed_lanes + lane_),
             .start = load_global(starts),
             .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows)};
   }
@@ -156,7 +169,7 @@ class StripPacker {
     // Where there is no value there is a zero: the other half of a pair, what is past the last one.
     for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes) reinterpret_cast<Unit*>(words)[unit] = Unit{};
     __syncwarp();
-    words[lane_] = strip.header;
+    reinterpret_cast<Vector<unsigned, lane_words>*>(words)[lane_] = strip.header;
     if constexpr (copies) wait_async<0>();
     __syncwarp();
     for (int done = 0; done < rows.nonzeros; done += together) {
@@ -231,7 +244,8 @@ class StripPacker {
   static __device__ unsigned slot(const Slots& slots, int i) { return slots.words[i / 2] >> 16 * (i % 2) & 0xffffU; }
 
   __device__ void store(unsigned slot, Stored value) const {
-    auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_lanes);
+    if (grain == PackedGrain::four && packed_slot_number(slot) == packed_left_number) return;
+    auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_header_words(grain));
     // Of a pair: both numbers, then what is left of both.
     const unsigned at = pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
     if constexpr (as_is) {
@@ -272,6 +286,8 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   const StripPacker<F, placed> packer(args, blockIdx.x, set);
   if constexpr (packed_scales_rows(F::traits.mode)) packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
   packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
+  if constexpr (F::traits.grain == PackedGrain::four)
+    packer.copy_left(args.left_over + set * (args.set_bytes / int{sizeof(LeftEntry)}), split, args.splits);
 }
 
 /// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. It thinks of too many, and spills, where rows are scaled, and
@@ -288,7 +304,7 @@ constexpr int pack_strips_blocks =
 template <class F>
 __global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>) pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
-  static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
+  static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.grain, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
                 "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned set = line / args.splits, split = line % args.splits;

@@ -1,9 +1,10 @@
 // The structure of packed strips (abi/packed_strips.h) from CSR: what rows name in each strip, then headers and sizes, then where the rows' nonzeros
-// start, then every nonzero's slot. Masks are joined by atomics, whose order does not matter. No step depends on what runs first. All steps are one
-// program: what is compiled and loaded by itself costs a first plan more than its own code.
+// start, then every nonzero's slot, and what is left over. Masks are joined by atomics, whose order does not matter. No step depends on what runs
+// first. All steps are one program: what is compiled and loaded by itself costs a first plan more than its own code.
 #pragma once
 
 #include "abi/fixed.h"
+#include "abi/packed_fours.h"
 #include "abi/packed_steps.h"
 #include "topology/block_sum.h"
 #include "topology/integer.h"
@@ -15,6 +16,11 @@ struct StripPlace {
   long long row;
   int column;
 };
+
+template <class F>
+constexpr bool takes_fours = F::traits.grain == PackedGrain::four;
+template <class F>
+constexpr int lane_words = packed_lane_words(F::traits.grain);
 
 template <class F>
 __device__ inline StripPlace strip_place(const PackedStepArgs& args, long long nonzero) {
@@ -46,46 +52,70 @@ __device__ inline unsigned lane_mask(int lane, unsigned long long row, unsigned 
 }
 
 /// A warp for each strip, a lane for each of its headers.
+template <class F>
 __device__ inline void count_pairs(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes);
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
     const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows;
-    const unsigned mask = lane_mask(lane, masks[packed_row(lane, 0)], masks[packed_row(lane, 1)]);
+    const unsigned long long row = masks[packed_row(lane, 0)], row_below = masks[packed_row(lane, 1)];
+    const unsigned mask = takes_fours<F> ? four_mask(lane, row, row_below) : lane_mask(lane, row, row_below);
     const auto own = static_cast<unsigned>(__popc(mask));
     const unsigned through = warp_inclusive_sum(own);
-    args.headers[strip * packed_lanes + lane] = packed_header(mask, through - own);
+    unsigned* const header = args.headers + (strip * packed_lanes + lane) * lane_words<F>;
+    header[0] = packed_header(mask, through - own);
+    if constexpr (takes_fours<F>) header[1] = four_metadata(lane, row, row_below);
     const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
     if (lane != packed_lanes - 1) continue;
     args.slot_counts[strip] = packed_strip_slots(nonzeros);
-    args.unit_counts[0][strip] = packed_strip_units(through, 1);
-    args.unit_counts[1][strip] = packed_strip_units(through, 2);
+    args.unit_counts[0][strip] = packed_strip_units(F::traits.grain, through, 1);
+    args.unit_counts[1][strip] = packed_strip_units(F::traits.grain, through, 2);
   }
 }
 
 /// A warp for each row, a lane for each of its strips.
+template <class F>
 __device__ inline void start_rows(const PackedStepArgs& args) {
   const long long lane = threadIdx.x % packed_lanes;
   const long long rows = args.row_strips * packed_strip_rows;
   for (long long row = thread_in_grid() / packed_lanes; row < rows; row += threads_in_grid() / packed_lanes) {
     int start = static_cast<int>(args.nonzeros);
     if (row < args.rows) start = args.row_offsets[row];
+    unsigned left = 0;
     for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
       const long long place = (first + lane) * rows + row;
       const bool exists = first + lane < args.k_blocks;
-      const int count = exists ? __popcll(args.row_masks[place]) : 0;
+      const unsigned long long names = exists ? args.row_masks[place] : 0;
+      const int count = __popcll(names);
+      if constexpr (takes_fours<F>) left += static_cast<unsigned>(__popcll(fours_left(names)));
       const int through = warp_inclusive_sum(count);
       if (exists) args.row_starts[place] = start + through - count;
       start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
     }
     if (lane == 0) args.row_starts[args.k_blocks * rows + row] = start;
+    if constexpr (takes_fours<F>) {
+      left = warp_inclusive_sum(left);
+      if (lane == packed_lanes - 1) args.left_counts[row] = left;
+    }
   }
 }
 
+/// The slot of a nonzero, in a row that names these columns; `header` is that of each lane.
+template <class F>
+__device__ inline unsigned slot_of(unsigned header, int row, int column, unsigned long long names) {
+  PackedPlace place = packed_place(row, column);
+  if constexpr (takes_fours<F>) place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
+  const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);
+  if (takes_fours<F> && (fours_left(names) >> column & 1) != 0) return packed_left_slot(row);
+  const unsigned pair = packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
+  return packed_slot(row, pair, place.half);
+}
+
 /// A warp for each strip, which goes through its rows; a lane for each column of half a row.
+template <class F>
 __device__ inline void place_nonzeros(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes);
   for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
-    const unsigned header = args.headers[strip * packed_lanes + lane];
+    const unsigned header = args.headers[(strip * packed_lanes + lane) * lane_words<F>];
     const unsigned long long own = lane < packed_strip_rows ? args.row_masks[strip * packed_strip_rows + lane] : 0;
     const int through = warp_inclusive_sum(__popcll(own)), before = through - __popcll(own);
     const int nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes - 1);
@@ -95,11 +125,8 @@ __device__ inline void place_nonzeros(const PackedStepArgs& args) {
       const unsigned long long names = __shfl_sync(0xffffffffU, own, row);
       unsigned short* const slots = args.slots + args.slot_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
       for (int column = lane; column < packed_strip_columns; column += packed_lanes) {
-        const PackedPlace place = packed_place(row, column);
-        const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);
-        if ((names >> column & 1) == 0) continue;
-        const unsigned pair = packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
-        slots[named_before(names, column)] = static_cast<unsigned short>(packed_slot(row, pair, place.half));
+        const unsigned slot = slot_of<F>(header, row, column, names);
+        if ((names >> column & 1) != 0) slots[named_before(names, column)] = static_cast<unsigned short>(slot);
       }
     }
   }
@@ -115,14 +142,39 @@ __device__ inline void place_values(const PackedStepArgs& args) {
   }
 }
 
+/// A warp for each row, a lane for each of its strips.
+__device__ inline void place_left(const PackedStepArgs& args) {
+  const long long lane = threadIdx.x % packed_lanes;
+  const long long rows = args.row_strips * packed_strip_rows;
+  for (long long row = thread_in_grid() / packed_lanes; row < args.rows; row += threads_in_grid() / packed_lanes) {
+    unsigned start = args.left_starts[row];
+    for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
+      const long long place = (first + lane) * rows + row;
+      const unsigned long long names = first + lane < args.k_blocks ? args.row_masks[place] : 0;
+      unsigned long long left = fours_left(names);
+      const auto own = static_cast<unsigned>(__popcll(left));
+      const unsigned through = warp_inclusive_sum(own);
+      for (unsigned at = start + through - own; left != 0; left &= left - 1, ++at) {
+        const int column = __ffsll(static_cast<long long>(left)) - 1;
+        const int number = args.row_starts[place] + named_before(names, column);
+        args.left_places[at] =
+            packed_left_place(static_cast<int>(row % packed_strip_rows), static_cast<unsigned>((first + lane) * packed_strip_columns + column));
+        args.left_sources[at] = args.value_places != nullptr ? args.value_places[number] : number;
+      }
+      start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+    }
+  }
+}
+
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) make_packed_strips(const __grid_constant__ PackedStepArgs args) {
   switch (args.step) {
     case PackedStep::mark_columns: return mark_columns<F>(args);
-    case PackedStep::count_pairs: return count_pairs(args);
-    case PackedStep::start_rows: return start_rows(args);
-    case PackedStep::place_nonzeros: return place_nonzeros(args);
+    case PackedStep::count_pairs: return count_pairs<F>(args);
+    case PackedStep::start_rows: return start_rows<F>(args);
+    case PackedStep::place_nonzeros: return place_nonzeros<F>(args);
     case PackedStep::place_values: return place_values<F>(args);
+    case PackedStep::place_left: return place_left(args);
   }
 }
 

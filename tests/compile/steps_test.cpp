@@ -97,13 +97,16 @@ void queue_packed_forms(const ops::Queue& queue) {
       const ops::PackedFormSource source{
           .csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
           .value_positions = of_transpose};
-      ops::make_packed_form(queue, source,
-                            {.headers = numbers,
-                             .row_starts = positions,
-                             .slot_offsets = numbers,
-                             .slots = reinterpret_cast<std::uint16_t*>(memory),
-                             .value_places = positions,
-                             .unit_offsets = {numbers, numbers}});
+      for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four})
+        ops::make_packed_form(queue, source, grain,
+                              {.headers = numbers,
+                               .row_starts = positions,
+                               .slot_offsets = numbers,
+                               .slots = reinterpret_cast<std::uint16_t*>(memory),
+                               .value_places = positions,
+                               .unit_offsets = {numbers, numbers},
+                               .left_starts = numbers,
+                               .left_over = [&](std::uint32_t) { return ops::LeftOverParts{numbers, positions}; }});
     }
 }
 
@@ -135,13 +138,12 @@ void queue_sparse_forms(const ops::Queue& queue) {
                             {.groups = numbers, .headers = numbers, .nonzero_offsets = numbers, .unit_offsets = numbers, .sources = positions});
 }
 
-/// The kernels that pack values: those of every mode from every type that it takes.
+/// The kernels that pack values: those of every kind from every type that it takes.
 void add_packing(Requests& requests) {
-  for (int i = 0; name(static_cast<PackedMode>(i)) != nullptr; ++i)
+  for (const ops::StripKind& kind : ops::strip_kinds())
     for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      const auto mode = static_cast<PackedMode>(i);
-      if (!ops::packs(mode, element)) continue;
-      const codegen::KernelRequest request = ops::pack_strips::request({.mode = mode, .element = element});
+      if (!ops::packs(kind.mode, element)) continue;
+      const codegen::KernelRequest request = ops::pack_strips::request({.mode = kind.mode, .grain = kind.grain, .element = element});
       requests.emplace(request.expression, request);
     }
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})

@@ -51,18 +51,23 @@ Walked walked(const sparse::Csr& csr, bool transposed) {
   return {std::move(result.csr), std::move(result.value_positions)};
 }
 
-sparse::PackedForm form_of(const Walked& matrix) { return sparse::packed_form(matrix.csr, matrix.value_positions); }
+sparse::PackedForm form_of(const Walked& matrix, PackedGrain grain) { return sparse::packed_form(matrix.csr, matrix.value_positions, grain); }
 
-/// Both directions of every matrix, on every device: check(device, topology, transposed, matrix, the host's form).
+/// Both directions and grains of every matrix, on every device: check(device, the structure there, the host's form, matrix).
 template <class Check>
 void for_each_form(const Check& check) {
   INFO("seed " << seed);
   for (const test::StepDevice& on : test::step_devices())
     for (const sparse::Csr& csr : matrices())
       for (const bool transposed : {false, true}) {
-        INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros" << (transposed ? ", transposed" : ""));
         const auto topology = on.topology(csr.view());
-        check(on, topology->pointers({.transposed = transposed, .packed_strips = true}).packed, form_of(walked(csr, transposed)), csr);
+        for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four}) {
+          INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros" << (transposed ? ", transposed, " : ", ")
+                          << name(grain));
+          ops::TopologyNeeds needs = ops::strip_needs(grain);
+          needs.transposed = transposed;
+          check(on, topology->pointers(needs).packed, form_of(walked(csr, transposed), grain), csr);
+        }
       }
 }
 
@@ -73,7 +78,8 @@ TEST_CASE("the structure of packed strips made on a device is the host's, bit fo
     device::Device& device = on.device();
     CHECK(std::int64_t{structure.row_strips} == form.row_strips);
     CHECK(std::int64_t{structure.k_blocks} == form.k_blocks);
-    CHECK(test::read(device, structure.headers, form.strips() * packed_lanes) == form.headers);
+    CHECK(structure.grain == form.grain);
+    CHECK(test::read(device, structure.headers, form.strips() * packed_header_words(form.grain)) == form.headers);
     CHECK(test::read(device, structure.row_starts, static_cast<std::int64_t>(form.row_starts.size())) == form.row_starts);
     CHECK(test::read(device, structure.slot_offsets, form.strips() + 1) == form.slot_offsets);
     CHECK(test::read(device, structure.slots, static_cast<std::int64_t>(form.slots.size())) == form.slots);
@@ -81,6 +87,13 @@ TEST_CASE("the structure of packed strips made on a device is the host's, bit fo
       const std::vector<std::uint32_t> offsets = form.unit_offsets(words);
       CHECK(structure.units[words - 1] == offsets.back());
       CHECK(test::read(device, structure.unit_offsets[words - 1], form.strips() + 1) == offsets);
+    }
+    CHECK(structure.left == form.left_places.size());
+    REQUIRE((structure.left_starts == nullptr) == form.left_starts.empty());
+    if (!form.left_starts.empty()) {
+      CHECK(test::read(device, structure.left_starts, static_cast<std::int64_t>(form.left_starts.size())) == form.left_starts);
+      CHECK(test::read(device, structure.left_places, static_cast<std::int64_t>(form.left_places.size())) == form.left_places);
+      CHECK(test::read(device, structure.left_sources, static_cast<std::int64_t>(form.left_sources.size())) == form.left_sources);
     }
     REQUIRE((structure.value_places == nullptr) == form.value_places.empty());
     if (!form.value_places.empty())
@@ -94,7 +107,8 @@ TEST_CASE("packed strips are made once, count as the topology's memory, and are 
   const auto topology = on.topology(csr.view());
   const std::int64_t before = topology->device_bytes();
   const PackedStructure first = topology->pointers({.packed_strips = true}).packed;
-  CHECK(topology->device_bytes() >= before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes + csr.nonzeros() * 2);
+  CHECK(topology->device_bytes() >=
+        before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes(PackedGrain::pair) + csr.nonzeros() * 2);
   const ops::TopologyPointers again = topology->pointers({.packed_strips = true});
   CHECK(again.packed.headers == first.headers);
   CHECK(again.row_offsets == nullptr);
@@ -125,6 +139,7 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
       const DeviceVector<std::byte> input(device, stored);
 
       const ops::PackStrips what{.mode = mode,
+                                 .grain = form.grain,
                                  .element = element,
                                  .structure = structure,
                                  .layout = ops::packed_layout(mode, structure),
@@ -147,8 +162,16 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
         const auto data = std::as_bytes(std::span(expected.data));
         CHECK(std::equal(scales.begin(), scales.end(), begin));
         CHECK(std::equal(data.begin(), data.end(), begin + what.layout.data_offset_bytes));
-        CHECK(std::all_of(begin + what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()), begin + what.layout.set_bytes,
-                          [](std::byte byte) { return byte == std::byte{0xff}; }));
+        const auto left_over = std::as_bytes(std::span(expected.left_over));
+        std::vector<LeftEntry> entries(expected.left_over.size());
+        std::copy_n(begin + what.layout.left_offset_bytes, left_over.size(), std::as_writable_bytes(std::span(entries)).begin());
+        // What a NaN carries is not kept where 16 bits become 32.
+        CHECK(std::equal(entries.begin(), entries.end(), expected.left_over.begin(), [](const LeftEntry& a, const LeftEntry& b) {
+          return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
+        }));
+        CHECK(what.layout.left_offset_bytes == what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
+        CHECK(what.layout.used_bytes == what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
+        CHECK(std::all_of(begin + what.layout.used_bytes, begin + what.layout.set_bytes, [](std::byte byte) { return byte == std::byte{0xff}; }));
       }
     }
   });

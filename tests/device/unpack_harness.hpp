@@ -22,6 +22,13 @@ struct UnpackCase {
 
   tune::SpmmHost host;
   sparse::PackedForm form;
+  mutable std::optional<sparse::PackedForm> fours = {};  ///< the same of that grain, made when it is asked for
+
+  const sparse::PackedForm& form_of(PackedGrain grain) const {
+    if (grain == PackedGrain::pair) return form;
+    if (!fours) fours = sparse::packed_form(host.walked, host.value_positions, grain);
+    return *fours;
+  }
   std::optional<ops::SizeRange> sizes = {};  ///< that the choice serves; empty: the problem's n alone
 
   const Spmm& problem() const { return host.problem; }
@@ -44,38 +51,48 @@ class DeviceForm {
         slots_(uploaded(device, form.slots)),
         value_places_(uploaded(device, form.value_places)),
         one_word_(uploaded(device, form.unit_offsets(1))),
-        two_words_(uploaded(device, form.unit_offsets(2))) {
+        two_words_(uploaded(device, form.unit_offsets(2))),
+        left_starts_(uploaded(device, form.left_starts)),
+        left_places_(uploaded(device, form.left_places)),
+        left_sources_(uploaded(device, form.left_sources)) {
     pointers_.packed = {.headers = headers_.as<unsigned>(),
                         .row_starts = row_starts_.as<int>(),
                         .slot_offsets = slot_offsets_.as<unsigned>(),
                         .slots = slots_.as<unsigned short>(),
                         .value_places = form.value_places.empty() ? nullptr : value_places_.as<int>(),
                         .unit_offsets = {one_word_.as<unsigned>(), two_words_.as<unsigned>()},
+                        .left_starts = form.left_starts.empty() ? nullptr : left_starts_.as<unsigned>(),
+                        .left_places = left_places_.as<unsigned>(),
+                        .left_sources = left_sources_.as<int>(),
                         .row_strips = static_cast<unsigned>(form.row_strips),
                         .k_blocks = static_cast<unsigned>(form.k_blocks),
-                        .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()}};
+                        .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()},
+                        .left = static_cast<unsigned>(form.left_places.size()),
+                        .grain = form.grain};
   }
   const ops::TopologyPointers& pointers() const { return pointers_; }
 
  private:
-  device::Buffer headers_, row_starts_, slot_offsets_, slots_, value_places_, one_word_, two_words_;
+  device::Buffer headers_, row_starts_, slot_offsets_, slots_, value_places_, one_word_, two_words_, left_starts_, left_places_, left_sources_;
   ops::TopologyPointers pointers_;
 };
 
 /// Every set of a case's values, packed on the host and laid out as Plan::pack lays them out.
-inline std::vector<std::byte> packed_sets(const UnpackCase& c, PackedMode mode, const ops::PackedLayout& layout) {
+inline std::vector<std::byte> packed_sets(const UnpackCase& c, ops::StripKind kind, const ops::PackedLayout& layout) {
   const Spmm& problem = c.problem();
   const std::int64_t sets = problem.values_per_batch ? problem.batch : 1;
   std::vector<std::byte> all(static_cast<std::size_t>(sets * layout.set_bytes), std::byte{0xff});
   const auto nonzeros = static_cast<std::size_t>(c.host.walked.nonzeros());
   for (std::int64_t set = 0; set < sets; ++set) {
     const auto values = std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
-    const sparse::PackedMatrix packed = sparse::pack(c.form, mode, problem.element, sparse::to_storage(problem.element, values));
+    const sparse::PackedMatrix packed = sparse::pack(c.form_of(kind.grain), kind.mode, problem.element, sparse::to_storage(problem.element, values));
     std::byte* const at = all.data() + set * layout.set_bytes;
     const auto scales = std::as_bytes(std::span(packed.row_scales));
     const auto data = std::as_bytes(std::span(packed.data));
     std::copy(scales.begin(), scales.end(), at);
     std::copy(data.begin(), data.end(), at + layout.data_offset_bytes);
+    const auto left_over = std::as_bytes(std::span(packed.left_over));
+    std::copy(left_over.begin(), left_over.end(), at + layout.left_offset_bytes);
   }
   return all;
 }
@@ -84,15 +101,16 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, PackedMode mode, 
 class UnpackRun : private DeviceForm, public PackedRun {
  public:
   UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config)
-      : DeviceForm(device, c.form),
-        PackedRun(device, family, c.host, c.query(&device), config, pointers(), sets(c, family.packed_format(c.query(&device), config), pointers())) {
-  }
+      : UnpackRun(device, family, c, config, family.packed_format(c.query(&device), config)) {}
 
  private:
-  static std::vector<std::byte> sets(const UnpackCase& c, const std::string& format, const ops::TopologyPointers& form) {
+  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config, const std::string& format)
+      : DeviceForm(device, c.form_of(ops::find_strip_kind(format)->grain)),
+        PackedRun(device, family, c.host, c.query(&device), config, pointers(), sets(c, *ops::find_strip_kind(format), pointers())) {}
+
+  static std::vector<std::byte> sets(const UnpackCase& c, ops::StripKind kind, const ops::TopologyPointers& form) {
     if (c.problem().value_lifetime != ValueLifetime::persistent) return {};
-    const PackedMode mode = *ops::packed_mode(format);
-    return packed_sets(c, mode, ops::packed_layout(mode, form.packed));
+    return packed_sets(c, kind, ops::packed_layout(kind.mode, form.packed));
   }
 };
 

@@ -72,6 +72,14 @@ inline void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   }
 }
 
+/// The same product by a 2:4 sparse A, where stages still fit.
+inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
+  config.grain = PackedGrain::four;
+  config.strip_pairs = std::min(config.strip_pairs, packed_most(config.grain));
+  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
+  if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
+}
+
 /// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and stages for all.
 inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
   config.prepare_dense = false;
@@ -82,18 +90,23 @@ inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int p
   config.stages = (config.stages + step - 1) / step * step;
   const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
   const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
-  if (!lacks("registers") && !lacks("shared memory")) check_one(c, config);
+  if (lacks("registers") || lacks("shared memory")) return;
+  check_one(c, config);
+  if (producer_warps == 4) check_fours(c, config);
 }
 
-/// The config, and other ways of B: blocks that split an f32 one, or where threads copy it the copy engine, whose boxes have 64 columns.
+/// The config, its grain of four, and other ways of B: blocks that split an f32 one, or where threads copy it the copy engine, whose boxes have 64
+/// columns.
 inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   check_one(c, config);
+  check_fours(c, config);
   if (c.problem().element == Dtype::f32 && config.prepare_dense)
     for (const int producer_warps : {4, 8}) check_splitting(c, config, producer_warps);
   if (!copies_by_threads(config) || ops::is_narrower_than_boxes(c.query(nullptr), config.tile_columns)) return;
   UnpackWgmmaConfig mapped = config;
   mapped.tensor_copies = true;
   check_one(c, mapped);
+  check_fours(c, mapped);
 }
 
 }  // namespace vostok::test::wgmma

@@ -8,32 +8,34 @@ namespace vostok::ops {
 namespace {
 
 /// In the workspace there is room for any structure with the query's statistics: its bytes must not follow the structure.
-PackedLayout layout_of(const SpmmQuery& query, PackedMode mode, const PackedStructure& structure) {
-  return packs_in_workspace(query) ? packed_layout_bound(mode, query.statistics) : packed_layout(mode, structure);
+PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStructure& structure) {
+  return packs_in_workspace(query) ? packed_layout_bound(kind, query.statistics) : packed_layout(kind.mode, structure);
 }
 
 }  // namespace
 
-bool reads_strips_once(const SpmmQuery& query, PackedMode mode, int tile_columns) {
+bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns) {
   if (packs_in_workspace(query) || query.n.most > tile_columns || packed_sets(query) < query.problem.batch) return false;
   if (query.policy == Policy::cold) return true;
   if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
   // Each nonzero in a pair of its own is an upper bound, in most masks not far off.
-  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) * packed_header_bytes +
-                       static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(mode);
+  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) * packed_header_bytes(kind.grain) +
+                       static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(kind.mode);
   return bytes > static_cast<double>(query.device->info().l2_bytes);
 }
 
-std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode) {
+std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind) {
   if (!packs_in_workspace(query)) return 0;
-  return checked_multiply(packed_sets(query), packed_layout_bound(mode, query.statistics).set_bytes, "bytes of packed values");
+  return checked_multiply(packed_sets(query), packed_layout_bound(kind, query.statistics).set_bytes, "bytes of packed values");
 }
 
-PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
+PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
   const PackedStructure& structure = topology.packed;
-  const PackedLayout layout = layout_of(query, mode, structure);
-  return {.offsets = structure.unit_offsets[packed_pair_words(mode) - 1],
+  const PackedLayout layout = layout_of(query, kind, structure);
+  return {.offsets = structure.unit_offsets[packed_pair_words(kind.mode) - 1],
+          .left_over = {.row_starts = structure.left_starts, .entries = nullptr},
           .data_offset_bytes = layout.data_offset_bytes,
+          .left_offset_bytes = layout.left_offset_bytes,
           .set_bytes = packed_sets(query) > 1 ? layout.set_bytes : 0,
           .workspace_offset_bytes = workspace_offset_bytes,
           .row_strips = structure.row_strips,
@@ -41,11 +43,12 @@ PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const Topo
           .in_workspace = packs_in_workspace(query)};
 }
 
-Launch pack_strips_launch(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
-  const PackStrips what = {.mode = mode,
+Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
+  const PackStrips what = {.mode = kind.mode,
+                           .grain = kind.grain,
                            .element = query.problem.element,
                            .structure = topology.packed,
-                           .layout = layout_of(query, mode, topology.packed),
+                           .layout = layout_of(query, kind, topology.packed),
                            .value_stride = query.value_stride(),
                            .sets = packed_sets(query),
                            .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackStrips{}.multiprocessors};
@@ -57,12 +60,15 @@ Launch pack_strips_launch(const SpmmQuery& query, PackedMode mode, const Topolog
 PackedStrips PackedOperand::strips(const SpmmArguments& call) const {
   const auto* const set = in_workspace ? static_cast<const unsigned char*>(call.workspace) + workspace_offset_bytes
                                        : static_cast<const unsigned char*>(call.packed.memory());
+  LeftOver own = left_over;
+  if (own.row_starts != nullptr) own.entries = reinterpret_cast<const LeftEntry*>(set + left_offset_bytes);
   return {.offsets = offsets,
           .data = set + data_offset_bytes,
           .row_scales = data_offset_bytes > 0 ? reinterpret_cast<const float*>(set) : nullptr,
           .row_strips = row_strips,
           .k_blocks = k_blocks,
-          .set_bytes = set_bytes};
+          .set_bytes = set_bytes,
+          .left_over = own};
 }
 
 }  // namespace vostok::ops

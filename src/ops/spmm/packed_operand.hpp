@@ -1,7 +1,7 @@
 // A as packed strips (abi/packed_strips.h), for families that read them: where a call's strips lie, and the launch that packs them where
 // the values change from call to call. A family
-// - declines what packed_strips_declined (ops/topology/packed_strips.hpp) does, and needs {.packed_strips = true};
-// - answers packed_format(mode) to packed_format, packed_workspace_bytes among its workspace;
+// - declines what packed_strips_declined (ops/topology/packed_strips.hpp) does, and needs strip_needs(grain);
+// - answers packed_format(kind) to packed_format, packed_workspace_bytes among its workspace;
 // - puts pack_strips_launch first where packs_in_workspace, and calls PackedOperand::strips in its binding.
 #pragma once
 
@@ -17,7 +17,9 @@ namespace vostok::ops {
 /// What a binding keeps of a plan's packed strips: trivially copyable.
 struct PackedOperand {
   const unsigned* offsets = nullptr;
+  LeftOver left_over = {};             ///< but for the entries
   std::int64_t data_offset_bytes = 0;  ///< in a set: scales come first
+  std::int64_t left_offset_bytes = 0;  ///< likewise
   std::int64_t set_bytes = 0;          ///< 0 where the batch shares one
   std::int64_t workspace_offset_bytes = 0;
   unsigned row_strips = 0;
@@ -35,16 +37,16 @@ inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.v
 
 /// Whether what a call has read of strips is not read from L2 again: by no other tile of this many columns and no other product of the batch, nor by
 /// the next call, since the cache is cold or strips are more than it holds.
-bool reads_strips_once(const SpmmQuery& query, PackedMode mode, int tile_columns);
+bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns);
 
 /// Bytes of the workspace that packed values take, a multiple of 256; none where they are persistent.
-std::int64_t packed_workspace_bytes(const SpmmQuery& query, PackedMode mode);
+std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind);
 
 /// `workspace_offset_bytes`: where packed_workspace_bytes of the workspace are the strips', a multiple of 256. `topology` may be
 /// empty, for shapes alone.
-PackedOperand packed_operand(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
 
 /// Packs a call's values where packed_operand finds them.
-Launch pack_strips_launch(const SpmmQuery& query, PackedMode mode, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
 
 }  // namespace vostok::ops

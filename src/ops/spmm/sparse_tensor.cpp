@@ -119,7 +119,8 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
   double us = 0;
   if (packs_in_workspace(query)) {
     const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows) * k_blocks(query));
-    const double bytes = strips * (expected_strip_bytes(query) + packed_header_bytes) + 8.0 * static_cast<double>(query.statistics.nonzeros);
+    const double bytes =
+        strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) + 8.0 * static_cast<double>(query.statistics.nonzeros);
     us += next_launch_us + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
   }
   if (product.needs_launch()) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;

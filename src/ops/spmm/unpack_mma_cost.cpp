@@ -37,7 +37,7 @@ Sizes sizes_of(const SpmmQuery& query, const UnpackMmaConfig& c) {
           .nonzeros = nonzeros,
           .batch = static_cast<double>(query.problem.batch),
           .pair_share = pair_share,
-          .strip_bytes = packed_header_bytes + pair_share * packed_most_pairs * 4 * terms(c),
+          .strip_bytes = packed_header_bytes(PackedGrain::pair) + pair_share * packed_most_pairs * 4 * terms(c),
           .strips = std::ceil(m / packed_strip_rows) * std::ceil(k / packed_strip_columns),
           .output_bytes = static_cast<double>(size_of(query.problem.output.value_or(query.problem.element)))};
 }

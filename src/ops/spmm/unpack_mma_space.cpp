@@ -122,7 +122,7 @@ UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
 /// Strips brought by the copy engine, or by threads.
 UnpackMmaConfig with_copies(const SpmmQuery& query, UnpackMmaConfig config, bool in_bulk) {
   config.bulk_strips = in_bulk;
-  config.stream_strips = in_bulk && reads_strips_once(query, config.mode, tile_columns(config));
+  config.stream_strips = in_bulk && reads_strips_once(query, {.mode = config.mode}, tile_columns(config));
   return config;
 }
 
@@ -205,16 +205,15 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 
 }  // namespace
 
-int usual_strip_pairs(const SpmmQuery& query, int strips) {
+int usual_strip_pairs(const SpmmQuery& query, int strips, PackedGrain grain) {
   const TopologyStatistics& s = query.statistics;
   const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
-  const double share = 1 - (1 - density) * (1 - density);
-  const double pairs = packed_most_pairs * share;
+  const double pairs = packed_most(grain) * (1 - std::pow(1 - density, grain == PackedGrain::four ? 4 : 2));
   // Rows vary together with their strip, pairs on their own.
   const double room = pairs * (1 + 0.5 * s.row_variation) + (3 * std::sqrt(pairs) + 8) / std::sqrt(strips);
   constexpr double step = 16;
-  return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
+  return static_cast<int>(std::min<double>(packed_most(grain), std::ceil(room / step) * step));
 }
 
 UnpackMmaConfig smallest_config(const SpmmQuery& query) {

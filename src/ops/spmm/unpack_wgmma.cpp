@@ -1,5 +1,6 @@
 #include "ops/spmm/unpack_wgmma.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -7,6 +8,7 @@
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
+#include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
 
@@ -43,6 +45,7 @@ struct Binding {
     const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
     args = {.strips = packed.strips(call),
             .dense = prepares ? workspace_at(call.workspace, split.tiles_offset_bytes) : call.dense,
+            .whole_dense = call.dense,
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
@@ -54,6 +57,8 @@ struct Binding {
             .k = k,
             .dense_leading = b.leading,
             .dense_stride = b.stride,
+            .dense_row_step = dense_layout == Layout::row_major ? b.leading : 1,
+            .dense_column_step = dense_layout == Layout::row_major ? 1 : b.leading,
             .output_leading = c.leading,
             .output_stride = c.stride,
             .batch = static_cast<unsigned>(batch),
@@ -78,7 +83,7 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
-  const Binding binding = {.packed = packed_operand(query, config.mode, topology, 0),
+  const Binding binding = {.packed = packed_operand(query, strip_kind(config), topology, 0),
                            .split = workspace.dense,
                            .product = workspace.product,
                            .m = query.statistics.rows,
@@ -106,7 +111,7 @@ std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& confi
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
-  layout.bytes = packed_workspace_bytes(query, config.mode);
+  layout.bytes = packed_workspace_bytes(query, strip_kind(config));
   layout.dense = {
       .mode = config.mode, .tile_columns = prepared_columns(config), .scale_blocks = scale_blocks(config), .tiles_offset_bytes = layout.bytes};
   if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
@@ -126,10 +131,23 @@ UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& 
   return {.element = query.problem.element, .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
 }
 
+StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, config.grain}; }
+
+namespace {
+
+/// Columns of B that a lane loads at once: its own ones, as far as they lie side by side and are aligned.
+int dense_vector(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  if (query.problem.dense_layout != Layout::row_major) return 1;
+  return std::min(left_lane_columns(config), std::min(dense_alignment(query), 16) / size_of(query.problem.element));
+}
+
+}  // namespace
+
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   UnpackWgmmaTraits t = stage_traits(query, config);
   t.batched = query.problem.batch > 1;
   t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks;
+  if (takes_fours(config)) t.dense_vector = dense_vector(query, config);
   // A kernel that adds up part of k leaves C and the epilogue to the sum.
   if (launched_slices(config) > 1) return t;
   take_output(query, t);
@@ -158,10 +176,15 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
   }
   double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override { return unpack_wgmma::predict_us(query, config); }
 
-  TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig&) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true};
+  TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+    TopologyNeeds form = strip_needs(config.grain);
+    form.index = query.index;
+    form.transposed = query.problem.sparse_transposed;
+    return form;
   }
-  std::string packed_format(const SpmmQuery&, const UnpackWgmmaConfig& config) const override { return ops::packed_format(config.mode); }
+  std::string packed_format(const SpmmQuery&, const UnpackWgmmaConfig& config) const override {
+    return ops::packed_format(unpack_wgmma::strip_kind(config));
+  }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
     return unpack_wgmma::workspace_layout(query, config).bytes;
@@ -170,7 +193,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
   std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) const override {
     const unpack_wgmma::WorkspaceLayout workspace = unpack_wgmma::workspace_layout(query, config);
     std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, config.mode, topology, 0));
+    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(config), topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product));

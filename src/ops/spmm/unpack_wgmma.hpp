@@ -11,6 +11,7 @@
 #include "ops/spmm/problem.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "ops/spmm/unpack_sum.hpp"
+#include "ops/topology/packed_strips.hpp"
 
 namespace vostok::ops {
 
@@ -22,6 +23,9 @@ namespace unpack_wgmma {
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 /// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
+
+/// The strips that a config reads.
+StripKind strip_kind(const UnpackWgmmaConfig& config);
 
 /// k blocks of 64 of a slice of k.
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config);

@@ -14,16 +14,37 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// Pairs of a strip that hold a nonzero, where nonzeros lie at random.
-double expected_pairs(const SpmmQuery& query) {
+/// Share of the elements that are nonzeros.
+double density(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
-  const double density = as_double(s.nonzeros) / as_double(std::max<std::int64_t>(s.rows, 1)) / as_double(std::max<std::int64_t>(s.cols, 1));
-  return packed_most_pairs * (1 - (1 - density) * (1 - density));
+  return as_double(s.nonzeros) / as_double(std::max<std::int64_t>(s.rows, 1)) / as_double(std::max<std::int64_t>(s.cols, 1));
+}
+
+/// Pairs of a strip that hold a nonzero, where nonzeros lie at random.
+double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  return packed_most(c.grain) * (1 - std::pow(1 - density(query), takes_fours(c) ? 4 : 2));
+}
+
+/// What is left over of a row in a slice of k, where nonzeros lie at random: of four columns the third nonzero and the fourth.
+double expected_left(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  if (!takes_fours(c)) return 0;
+  const double d = density(query);
+  return as_double(query.statistics.cols) / 4 * (4 * d * d * d * (1 - d) + 2 * d * d * d * d) / (c.k_split * c.k_groups);
 }
 
 /// Bytes of A that a block reads for a k block.
 double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  return tile_strips(c) * (packed_header_bytes + 8 + 4.0 * terms(c) * expected_pairs(query));
+  return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
+}
+
+/// Cycles of a block before its first k block, for what is left over: a row's entries one after the other, as many as the row that has most.
+double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  const double mean = expected_left(query, c);
+  if (mean <= 0) return 0;
+  constexpr double entry_latency = 650;
+  constexpr double bytes_per_cycle = 30;  // sectors of L2 that a multiprocessor reads so
+  const double bytes = tile_rows(c) * mean * c.tile_columns * size_of(query.problem.element);
+  return std::max((mean + 2 * std::sqrt(mean) + 1) * entry_latency, bytes / bytes_per_cycle);
 }
 
 /// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
@@ -36,8 +57,10 @@ struct BlockCycles {
 
 BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 16;
-  const double unpack_instructions = terms(c) == 2 ? 170 : 83;
-  constexpr double unpack_latency = 604;
+  // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
+  const double share = takes_fours(c) ? 0.5 : 1;
+  const double unpack_instructions = (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
+  const double unpack_latency = takes_fours(c) ? 400 : 604;
   constexpr double overflow_latency = 523;  // of a warp that looks whether its strip fits the stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
@@ -45,12 +68,12 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double split_unit_instructions = 1500;  // issue slots that it takes from those that multiply
   constexpr double split_unit_latency = 2170;       // loads, and what follows
   constexpr double l2_bytes_per_cycle = 37.3;       // of one multiprocessor, by bulk copies, however many others copy
-  const double multiplications = 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
+  const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
   const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns) : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
-  const double unpacking = unpack_latency + (c.strip_pairs < packed_most_pairs ? overflow_latency : 0) + unpack_instructions;
+  const double unpacking = unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
@@ -105,9 +128,10 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (parts.blocks > 1) exchange_cycles += cluster_cycles;
   const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 30 / parts.blocks;
   const double begin_cycles = start_cycles + warp_start_cycles * threads(config) / 32;
+  const double left = left_cycles(query, config);
   const double steps = as_double(slice_blocks(query, config));
   const auto wave_cycles = [&](int together) {
-    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + store_cycles * together;
+    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + left + store_cycles * together;
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));

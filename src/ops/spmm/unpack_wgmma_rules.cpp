@@ -42,7 +42,7 @@ bool serves(PackedMode mode, const Spmm& problem) {
 int register_limit(const UnpackWgmmaConfig& config) { return exchanges_registers(config) ? gained_registers(config) : launch_registers(config); }
 int registers_needed(const UnpackWgmmaConfig& config) {
   const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
-  const int fragments = 16 * terms(config) * (config.overlap ? 2 : 1);
+  const int fragments = fragment_registers(config) * (config.overlap ? 2 : 1);
   // The fewer there are, the more of them hold what the compiler could not place otherwise.
   const int tight = register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
@@ -72,8 +72,12 @@ constexpr std::array tile_rules = {
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"stages is a multiple of k_groups, and at least twice as many where they overlap",
          [](const Case& c) { return c.config.stages % c.config.k_groups != 0 || c.config.stages < c.config.k_groups * (c.config.overlap ? 2 : 1); }},
-    Rule{"strip_pairs is a multiple of 4 from 16 to 512",
-         [](const Case& c) { return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
+    Rule{"strip_pairs is a multiple of 4 from 16 to 512, to 256 where a pair is two of four columns",
+         [](const Case& c) {
+           return c.config.strip_pairs < 16 || c.config.strip_pairs > packed_most(c.config.grain) || c.config.strip_pairs % 4 != 0;
+         }},
+    Rule{"the mask has no packed strips of that grain",
+         [](const Case& c) { return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value(); }},
     Rule{"promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups and prepare_dense",
          [](const Case& c) {
            const int blocks = c.config.promotion_blocks;

@@ -55,11 +55,19 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   return {by_map, by_threads, prepared};
 }
 
+/// Grains of strips, the likely better last: what two of four columns leave over grows with the square of the density.
+std::vector<PackedGrain> grains(const SpmmQuery& query) {
+  constexpr double most_density = 0.25;
+  const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
+  if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
+  return {PackedGrain::pair, PackedGrain::four};
+}
+
 /// Pairs that a stage has room for: every strip's, so that none is read from global memory, or the usual ones', for more stages.
-std::vector<int> strip_rooms(const SpmmQuery& query) {
-  const int usual = unpack_mma::usual_strip_pairs(query);
-  if (usual * 4 > packed_most_pairs * 3) return {packed_most_pairs};
-  return {packed_most_pairs, usual};
+std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
+  const int usual = unpack_mma::usual_strip_pairs(query, 1, grain);
+  if (usual * 4 > packed_most(grain) * 3) return {packed_most(grain)};
+  return {packed_most(grain), usual};
 }
 
 /// C that does not stay in L2 anyway is streamed past it.
@@ -95,14 +103,14 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query);
-  config.stream_strips = reads_strips_once(query, config.mode, config.tile_columns);
+  config.stream_strips = reads_strips_once(query, strip_kind(config), config.tile_columns);
   config.stages = stages_that_fit(query, config);
   return config;
 }
 
 /// visit(config) for every tile, preparation and number of blocks on a multiprocessor, with and without overlap.
 template <class Visit>
-void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
+void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
     for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
       for (const auto [warpgroups, k_groups] : warpgroup_counts)
@@ -110,6 +118,7 @@ void for_each_shape(const SpmmQuery& query, int strip_pairs, Visit visit) {
           for (const int min_blocks : blocks_of_multiprocessor)
             for (const bool overlap : {true, false})
               visit(complete(query, {.mode = mode,
+                                     .grain = grain,
                                      .warpgroups = warpgroups,
                                      .k_groups = k_groups,
                                      .tile_columns = tile_columns,
@@ -147,16 +156,17 @@ std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig con
 /// The admitted shapes, each with its best slicing, the likely fastest first.
 std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   std::vector<Ranked> list;
-  for_each_shape(query, packed_most_pairs, [&](const UnpackWgmmaConfig& config) {
-    if (const auto best = best_slicing(query, config)) list.push_back(*best);
-  });
+  for (const PackedGrain grain : grains(query))
+    for_each_shape(query, grain, packed_most(grain), [&](const UnpackWgmmaConfig& config) {
+      if (const auto best = best_slicing(query, config)) list.push_back(*best);
+    });
   std::stable_sort(list.begin(), list.end(), [](const Ranked& a, const Ranked& b) { return a.us < b.us; });
   return list;
 }
 
 /// Whether both are one tile in one rhythm, whatever way B comes and however k is cut.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
-  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
+  return a.mode == b.mode && a.grain == b.grain && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
          a.min_blocks == b.min_blocks && a.overlap == b.overlap;
 }
 
@@ -175,15 +185,16 @@ UnpackWgmmaConfig default_config(const SpmmQuery& query) {
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
   const UnpackWgmmaConfig standard = default_config(query);
   std::vector<UnpackWgmmaConfig> list = {standard};
-  for (const int strip_pairs : strip_rooms(query))
-    for_each_shape(query, strip_pairs, [&](UnpackWgmmaConfig config) {
-      for (const Slicing& slicing : slicings)
-        for (const int raster_rows : raster_row_counts) {
-          cut(config, slicing);
-          config.raster_rows = raster_rows;
-          if (!(config == standard)) list.push_back(config);
-        }
-    });
+  for (const PackedGrain grain : grains(query))
+    for (const int strip_pairs : strip_rooms(query, grain))
+      for_each_shape(query, grain, strip_pairs, [&](UnpackWgmmaConfig config) {
+        for (const Slicing& slicing : slicings)
+          for (const int raster_rows : raster_row_counts) {
+            cut(config, slicing);
+            config.raster_rows = raster_rows;
+            if (!(config == standard)) list.push_back(config);
+          }
+      });
   return list;
 }
 
@@ -211,7 +222,7 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
       add_new(list, other);
     }
     other = shape.config;
-    other.strip_pairs = strip_rooms(query).back();
+    other.strip_pairs = strip_rooms(query, other.grain).back();
     other.stages = stages_that_fit(query, other);
     if (!forbidden(query, other)) add_new(list, other);
   }

@@ -13,7 +13,7 @@ namespace {
 static_assert(codegen::lists_every_field<PackStripsTraits>(), "fields(PackStripsTraits) must name every member");
 static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStripsConfig) must name every member");
 
-PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element}; }
+PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element, .grain = what.grain}; }
 
 /// Where rows are scaled one block has a row strip for itself, and is to have many warps; elsewhere small blocks leave less of a device without work.
 PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.mode) ? 256 : 128}; }
@@ -46,6 +46,7 @@ device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs
           .values = packing.values,
           .data = memory + what.layout.data_offset_bytes,
           .row_scales = packed_scales_rows(what.mode) ? reinterpret_cast<float*>(memory) : nullptr,
+          .left_over = what.grain == PackedGrain::four ? reinterpret_cast<LeftEntry*>(memory + what.layout.left_offset_bytes) : nullptr,
           .value_stride = what.value_stride,
           .set_bytes = what.layout.set_bytes,
           .sets = static_cast<unsigned>(what.sets),

@@ -16,6 +16,7 @@ namespace vostok::ops {
 /// What is packed, but for pointers of a call.
 struct PackStrips {
   PackedMode mode = PackedMode::f16x1;
+  PackedGrain grain = PackedGrain::pair;
   Dtype element = Dtype::f16;
   PackedStructure structure = {};
   PackedLayout layout = {};       ///< of each set

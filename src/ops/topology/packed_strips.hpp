@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <vostok/topology.hpp>
 
@@ -13,10 +14,21 @@
 
 namespace vostok::ops {
 
+/// Which packed strips.
+struct StripKind {
+  PackedMode mode = PackedMode::f16x1;
+  PackedGrain grain = PackedGrain::pair;
+
+  friend constexpr bool operator==(const StripKind&, const StripKind&) = default;
+};
+
+/// Every kind.
+std::vector<StripKind> strip_kinds();
+
 /// "strip16x64/pair/f16x3": what Family::packed_format answers.
-std::string packed_format(PackedMode mode);
-/// The mode of such a name; nothing of another.
-std::optional<PackedMode> packed_mode(std::string_view format);
+std::string packed_format(StripKind kind);
+/// The kind of such a name; nothing of another.
+std::optional<StripKind> find_strip_kind(std::string_view format);
 
 /// Whether a mode's strips are made of values of this type: 16-bit ones in their own x1 mode, f32 in every mode.
 constexpr bool packs(PackedMode mode, Dtype element) {
@@ -28,16 +40,18 @@ constexpr bool packs(PackedMode mode, Dtype element) {
 constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) { return packed_row_strips(rows) * packed_k_blocks(cols); }
 
 /// Why a matrix has no packed strips; nothing where it has. `walked`: as kernels walk it.
-std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked);
+std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain = PackedGrain::pair);
 
-/// One set of packed values: scales first, where the mode has them, then the data.
+/// One set of packed values: scales first, where the mode has them, then the strips' data, then what is left over.
 struct PackedLayout {
   std::int64_t data_offset_bytes = 0;
+  std::int64_t left_offset_bytes = 0;
+  std::int64_t used_bytes = 0;
   std::int64_t set_bytes = 0;  ///< a multiple of 256
 };
 
 PackedLayout packed_layout(PackedMode mode, const PackedStructure& structure);
 /// Room for every structure that has these statistics.
-PackedLayout packed_layout_bound(PackedMode mode, const TopologyStatistics& walked);
+PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked);
 
 }  // namespace vostok::ops

@@ -1,4 +1,4 @@
-// Packed strips among the packed formats: one for each mode.
+// Packed strips among the packed formats: one for each mode and grain.
 #pragma once
 
 #include <memory>

@@ -192,18 +192,18 @@ TEST_CASE("unpack_mma's strips come in bulk where there is a copy engine, and ar
   // What a call packs itself is in L2 when it multiplies.
   query = query_of({.n = 8, .element = Dtype::f16}, weights, &hopper);
   query.policy = Policy::cold;
-  CHECK_FALSE(ops::reads_strips_once(query, PackedMode::f16x1, 8));
+  CHECK_FALSE(ops::reads_strips_once(query, {.mode = PackedMode::f16x1}, 8));
   // Tiles side by side and the products of a batch read the same strips.
   query = query_of(problem, weights, &hopper);
   query.policy = Policy::cold;
-  CHECK(ops::reads_strips_once(query, PackedMode::f16x1, 8));
+  CHECK(ops::reads_strips_once(query, {.mode = PackedMode::f16x1}, 8));
   query.n = {64, 64};
-  CHECK_FALSE(ops::reads_strips_once(query, PackedMode::f16x1, 32));
+  CHECK_FALSE(ops::reads_strips_once(query, {.mode = PackedMode::f16x1}, 32));
   query.n = {8, 8};
   query.problem.batch = 2;
-  CHECK_FALSE(ops::reads_strips_once(query, PackedMode::f16x1, 8));
+  CHECK_FALSE(ops::reads_strips_once(query, {.mode = PackedMode::f16x1}, 8));
   query.problem.values_per_batch = true;
-  CHECK(ops::reads_strips_once(query, PackedMode::f16x1, 8));
+  CHECK(ops::reads_strips_once(query, {.mode = PackedMode::f16x1}, 8));
 }
 
 TEST_CASE("unpack_mma packs, prepares, multiplies and sums") {

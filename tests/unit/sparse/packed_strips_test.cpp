@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include <abi/packed_fours.h>
+
 #include "error_code.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
@@ -19,6 +21,7 @@ using namespace vostok;
 namespace {
 
 constexpr std::uint64_t seed = 20;
+constexpr PackedGrain grains[] = {PackedGrain::pair, PackedGrain::four};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::vector<double> dense_of(const sparse::Csr& csr, const std::vector<float>& values) {
@@ -67,6 +70,65 @@ TEST_CASE("a packed strip's places are the registers of mma.m16n8k16's A fragmen
   CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
 }
 
+TEST_CASE("four columns go to a register of mma.sp.m16n8k32's A fragment, and metadata to the lane that its selector reads") {
+  for (int row = 0; row < packed_strip_rows; ++row)
+    for (int column = 0; column < packed_strip_columns; column += 4) {
+      const FourPlace place = four_place(row, column);
+      CHECK(four_place(row, column + 3).lane == place.lane);
+      CHECK(four_place(row, column + 3).bit == place.bit);
+      CHECK(packed_row(place.lane, place.bit) == row);
+      CHECK(four_column(place.lane, place.bit) == column);
+      // As sparse strips have it, whose multiplications are tested on their own.
+      CHECK(sparse_row(place.lane, place.bit % 4) == row);
+      CHECK(sparse_column(place.lane, place.bit / 4, place.bit % 4) == column);
+      CHECK(sparse_place(row, column).lane == place.lane);
+
+      // The third and the fourth of these columns alone: what a pair takes are both, at places 2 and 3 (0xe); other fours are empty, and say 0xe too.
+      const unsigned long long first_two = 3ULL << column;
+      const int lane = row % 8 * 4 + column / 16;
+      const unsigned metadata = row < 8 ? four_metadata(lane, first_two, 0) : four_metadata(lane, 0, first_two);
+      CHECK(metadata == (0xeeeeeeeeU & ~(0xfU << (row / 8 * 16 + column % 16))) + (0x4U << (row / 8 * 16 + column % 16)));
+    }
+}
+
+TEST_CASE("of every four columns the third nonzero and the fourth are left over, and no others") {
+  INFO("seed " << seed);
+  sparse::Random random(seed);
+  for (int i = 0; i < 300; ++i) {
+    std::uint64_t names = random.bits();
+    for (int times = i % 4; times > 0; --times) names &= random.bits();
+    std::uint64_t left = 0;
+    for (int first = 0; first < 64; first += 4)
+      for (int column = first, found = 0; column < first + 4; ++column)
+        if ((names >> column & 1) != 0 && ++found > 2) left |= std::uint64_t{1} << column;
+    CHECK(fours_left(names) == left);
+  }
+}
+
+TEST_CASE("packed fours hold every nonzero once, in a pair or among what is left over, row by row") {
+  INFO("seed " << seed);
+  for (const sparse::Csr& csr : matrices()) {
+    INFO(csr.rows << " x " << csr.cols);
+    const sparse::PackedForm form = sparse::packed_form(csr, {}, PackedGrain::four);
+    std::vector<std::int32_t> sources = form.left_sources;
+    std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources), [](std::int32_t source) { return source >= 0; });
+    std::sort(sources.begin(), sources.end());
+    std::vector<std::int32_t> all(static_cast<std::size_t>(csr.nonzeros()));
+    std::iota(all.begin(), all.end(), 0);
+    CHECK(sources == all);
+    CHECK(std::cmp_equal(form.left_starts.size(), form.row_strips * packed_strip_rows + 1));
+    CHECK(form.left_starts.back() == form.left_sources.size());
+    for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
+      for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) {
+        const auto source = static_cast<std::size_t>(form.left_sources[i]);
+        CHECK(packed_left_row(form.left_places[i]) == row % packed_strip_rows);
+        CHECK(std::cmp_equal(packed_left_column(form.left_places[i]), csr.column_indices[source]));
+        CHECK(std::cmp_greater_equal(source, csr.row_offsets[row]));
+        CHECK(std::cmp_less(source, csr.row_offsets[row + 1]));
+      }
+  }
+}
+
 TEST_CASE("packed strips hold every nonzero once, start behind one another and are padded with zeros") {
   INFO("seed " << seed);
   for (const sparse::Csr& csr : matrices()) {
@@ -109,9 +171,11 @@ TEST_CASE("what was packed in 16 bits unpacks to the same matrix, explicit zeros
         values[1] = infinity;
         values[2] = -0.0F;
       }
-      const sparse::PackedForm form = sparse::packed_form(csr);
       const PackedMode mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1;
-      CHECK(sparse::unpack(form, packed(form, mode, element, values)) == dense_of(csr, values));
+      for (const PackedGrain grain : grains) {
+        const sparse::PackedForm form = sparse::packed_form(csr, {}, grain);
+        CHECK(sparse::unpack(form, packed(form, mode, element, values)) == dense_of(csr, values));
+      }
     }
   }
 }
@@ -132,7 +196,7 @@ TEST_CASE("two terms hold f32 to 2^-22 of the row's largest value, over all magn
     const sparse::Csr csr = sparse::uniform(40, 150, 0.6, seed);
     std::vector<float> values = sparse::normal_values(csr.nonzeros(), seed);
     for (float& value : values) value *= magnitude / 4;
-    const sparse::PackedForm form = sparse::packed_form(csr);
+    const sparse::PackedForm form = sparse::packed_form(csr, {}, magnitude < 1 ? PackedGrain::four : PackedGrain::pair);
     const std::vector<double> wanted = dense_of(csr, values);
     const std::vector<double> found = sparse::unpack(form, packed(form, PackedMode::f16x3, Dtype::f32, values));
     const std::vector<double> unscaled = sparse::unpack(form, packed(form, PackedMode::bf16x3, Dtype::f32, values));
@@ -150,21 +214,23 @@ TEST_CASE("two terms hold f32 to 2^-22 of the row's largest value, over all magn
 TEST_CASE("a row's scale brings its largest finite value to [2^13, 2^14), is 1 for a row of zeros and stays normal for the smallest") {
   const sparse::Csr csr{.rows = 5, .cols = 4, .row_offsets = {0, 3, 4, 5, 6, 9}, .column_indices = {0, 1, 2, 3, 0, 1, 0, 1, 2}};
   const std::vector<float> values = {3, -5, infinity, 0, infinity, 0x1p-149F, std::numeric_limits<float>::max(), 1, std::nanf("")};
-  const sparse::PackedForm form = sparse::packed_form(csr);
-  const sparse::PackedMatrix matrix = packed(form, PackedMode::f16x3, Dtype::f32, values);
-  CHECK(5 / matrix.row_scales[0] >= 8192);
-  CHECK(5 / matrix.row_scales[0] < 16384);
-  CHECK(matrix.row_scales[1] == 1);
-  CHECK(matrix.row_scales[2] == 1);
-  CHECK(matrix.row_scales[3] == 0x1p-126F);
-  CHECK(std::numeric_limits<float>::max() / matrix.row_scales[4] < 16384);
-  CHECK(matrix.row_scales[5] == 1);
-  const std::vector<double> dense = sparse::unpack(form, matrix);
-  CHECK(dense[1] == -5);
-  CHECK(dense[2] == infinity);  // hi alone: lo is 0
-  CHECK(dense[2 * 4] == infinity);
-  CHECK(dense[3 * 4 + 1] == 0x1p-149);
-  CHECK(std::isnan(dense[4 * 4 + 2]));
+  for (const PackedGrain grain : grains) {
+    const sparse::PackedForm form = sparse::packed_form(csr, {}, grain);
+    const sparse::PackedMatrix matrix = packed(form, PackedMode::f16x3, Dtype::f32, values);
+    CHECK(5 / matrix.row_scales[0] >= 8192);
+    CHECK(5 / matrix.row_scales[0] < 16384);
+    CHECK(matrix.row_scales[1] == 1);
+    CHECK(matrix.row_scales[2] == 1);
+    CHECK(matrix.row_scales[3] == 0x1p-126F);
+    CHECK(std::numeric_limits<float>::max() / matrix.row_scales[4] < 16384);
+    CHECK(matrix.row_scales[5] == 1);
+    const std::vector<double> dense = sparse::unpack(form, matrix);
+    CHECK(dense[1] == -5);
+    CHECK(dense[2] == infinity);  // hi alone: lo is 0
+    CHECK(dense[2 * 4] == infinity);
+    CHECK(dense[3 * 4 + 1] == 0x1p-149);
+    CHECK(std::isnan(dense[4 * 4 + 2]));
+  }
 }
 
 TEST_CASE("a transpose is packed from values in the order of the matrix itself") {
@@ -172,11 +238,13 @@ TEST_CASE("a transpose is packed from values in the order of the matrix itself")
   const sparse::Csr csr = sparse::uniform(70, 90, 0.7, seed);
   const std::vector<float> values = sparse::normal_values(csr.nonzeros(), seed);
   const sparse::Transposed transposed = sparse::transpose(csr);
-  const sparse::PackedForm form = sparse::packed_form(transposed.csr, transposed.value_positions);
-  const std::vector<double> found = sparse::unpack(form, packed(form, PackedMode::f16x3, Dtype::f32, values));
   const std::vector<double> wanted = dense_of(csr, values);
-  for (std::size_t row = 0; row < 70; ++row)
-    for (std::size_t column = 0; column < 90; ++column) CHECK(std::fabs(found[column * 70 + row] - wanted[row * 90 + column]) <= 1e-6);
+  for (const PackedGrain grain : grains) {
+    const sparse::PackedForm form = sparse::packed_form(transposed.csr, transposed.value_positions, grain);
+    const std::vector<double> found = sparse::unpack(form, packed(form, PackedMode::f16x3, Dtype::f32, values));
+    for (std::size_t row = 0; row < 70; ++row)
+      for (std::size_t column = 0; column < 90; ++column) CHECK(std::fabs(found[column * 70 + row] - wanted[row * 90 + column]) <= 1e-6);
+  }
 }
 
 TEST_CASE("a column named twice is refused, with row and column") {

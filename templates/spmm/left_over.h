@@ -1,0 +1,163 @@
+// What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), multiplied in f32 with B as it lies: without tensor cores,
+// and exact but for the rounding of sums.
+//
+// A warp takes the entries of its rows one after the other, all lanes the same one, each with columns of its own that lie side by side: rows of B
+// are read in whole lines, two batches of them on their way. A row's sums go to the lanes that have its accumulators by way of shared memory, once
+// for each row. All this comes before the first k block, while its copies are on their way and registers are free; between k blocks it would
+// lengthen every one of them (bench/NOTES.md).
+#pragma once
+
+#include "abi/packed_fours.h"
+#include "abi/unpack_wgmma.h"
+#include "parts/element.h"
+#include "parts/loads.h"
+#include "parts/opaque.h"
+#include "parts/ordered_loads.h"
+#include "parts/vector.h"
+
+namespace vostok {
+
+/// Of several parts of k each takes as many entries of a strip as the others, whatever their columns are.
+template <class F>
+class LeftOverProducts {
+  static constexpr auto config = F::config;
+  static constexpr int columns = left_lane_columns(config);  ///< of a lane, side by side
+  static constexpr int vector = F::traits.dense_vector;
+  static constexpr int octets = config.tile_columns / 8;
+  static constexpr unsigned chunk = 32;  ///< entries that a warp loads at once
+  /// Entries whose rows of B are asked for at once.
+  static constexpr unsigned together = columns > 4 ? 4 : 8;
+  using Value = Element<F::traits.element>;
+  using Stored = typename Value::Storage;
+  using Loaded = Vector<Stored, vector>;
+  using Entry = Vector<unsigned, 2>;  // a LeftEntry
+
+ public:
+  /// `first_row` of the strip, `first_column` of the tile; `scratch`: a row of the tile in shared memory, the warp's own.
+  __device__ LeftOverProducts(const UnpackWgmmaArgs& args, const LeftOver& left_over, unsigned product, long long first_row, long long first_column,
+                              unsigned part, unsigned scratch)
+      : args_(args), scratch_(scratch) {
+    constexpr unsigned parts = config.k_split * config.k_groups;
+    const unsigned first = load_global(left_over.row_starts + first_row);
+    const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows) - first;
+    const auto share = [&](unsigned of) { return static_cast<unsigned>(static_cast<unsigned long long>(count) * of / parts); };
+    entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
+    count_ = share(part + 1) - share(part);
+    const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
+    dense_ = static_cast<const Stored*>(args.whole_dense) + product * args.dense_stride + column * args.dense_column_step;
+    const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
+    columns_ = column < last ? static_cast<int>(last - column) : 0;
+    next_chunk_ = load_chunk(0);
+  }
+
+  /// Adds every row's sums to `sum`.
+  template <class Sum>
+  __device__ void add_to(Sum& sum) {
+    if (count_ == 0) return;
+    Batch even;
+    Batch odd;
+    ask(even);
+#pragma unroll 1
+    for (;;) {
+      ask(odd);
+      multiply(even, sum);
+      if (odd.count == 0) break;
+      ask(even);
+      multiply(odd, sum);
+      if (even.count == 0) break;
+    }
+    deliver(sum);
+  }
+
+ private:
+  struct Batch {
+    unsigned count;
+    Entry entries[together];
+    Loaded rows[together][columns / vector];
+  };
+
+  /// The lane's of the entries from this one on.
+  __device__ Entry load_chunk(unsigned first) const {
+    const unsigned own = first + threadIdx.x % chunk;
+    // Packing may have been the launch before: not by the read-only path.
+    return own < count_ ? load_own(entries_ + own) : Entry{};
+  }
+
+  /// The next entries, and their rows of B.
+  __device__ void ask(Batch& batch) {
+    if (asked_ % chunk == 0) {
+      chunk_ = next_chunk_;
+      next_chunk_ = load_chunk(asked_ + chunk);
+    }
+    const unsigned left = count_ - asked_;
+    batch.count = left < together ? left : together;
+#pragma unroll
+    for (unsigned i = 0; i < together; ++i) {
+#pragma unroll
+      for (int word = 0; word < 2; ++word) batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % chunk + i);
+      const Stored* row = dense_ + packed_left_column(batch.entries[i].at[0]) * args_.dense_row_step;
+      make_global_opaque(row);  // else every load computes it anew
+#pragma unroll
+      for (int j = 0; j < columns / vector; ++j) {
+        batch.rows[i][j] = {};
+        if (i >= batch.count || j * vector >= columns_) continue;
+        if constexpr (vector > 1) batch.rows[i][j] = load_global(reinterpret_cast<const Loaded*>(row + j * vector));
+        else batch.rows[i][j].at[0] = load_global(row + j * args_.dense_column_step);
+      }
+    }
+    asked_ += batch.count;
+  }
+
+  template <class Sum>
+  __device__ void multiply(const Batch& batch, Sum& sum) {
+#pragma unroll
+    for (unsigned i = 0; i < together; ++i) {
+      if (i >= batch.count) break;
+      const unsigned row = packed_left_row(batch.entries[i].at[0]);
+      if (row != row_) deliver(sum);
+      row_ = row;
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        const float b = Value::to_float(batch.rows[i][j / vector].at[j % vector]);
+        sums_[j] = fmaf(__uint_as_float(batch.entries[i].at[1]), b, sums_[j]);
+        if constexpr (Sum::defers_factors) largest_ = fmaxf(largest_, fabsf(b));
+      }
+    }
+  }
+
+  /// The row's sums to the lanes that have its accumulators.
+  template <class Sum>
+  __device__ void deliver(Sum& sum) {
+    const unsigned lane = threadIdx.x % 32;
+    if (lane * columns < config.tile_columns) {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) store_shared(scratch_ + (lane * columns + j) * 4, sums_[j]);
+    }
+    __syncwarp();
+    if constexpr (Sum::defers_factors) sum.expect_left_over(largest_);
+#pragma unroll
+    for (int upper = 0; upper < 2; ++upper) {
+      if (lane / 4 + 8 * upper != row_) continue;
+#pragma unroll
+      for (int octet = 0; octet < octets; ++octet) sum.add_left_over(upper, octet, load_shared_pair(scratch_ + octet * 32 + lane % 4 * 8));
+    }
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < columns; ++j) sums_[j] = 0;
+  }
+
+  const UnpackWgmmaArgs& args_;
+  const Entry* entries_;
+  const Stored* dense_;  ///< the lane's first column
+  unsigned scratch_;
+  int columns_;  ///< that B has from that one on
+  unsigned count_;
+  unsigned asked_ = 0;
+  Entry chunk_ = {};  ///< of the entries asked for next, one for each lane; then of those after them
+  Entry next_chunk_ = {};
+  unsigned row_ = 0;  ///< whose sums these are
+  float sums_[columns] = {};
+  float largest_ = 0;  ///< magnitude of B that was multiplied, where it is asked for
+};
+
+}  // namespace vostok
