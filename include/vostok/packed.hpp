@@ -23,7 +23,7 @@ class PackedValues {
   PackedValues(std::shared_ptr<const PackedState> state, const void* memory) : state_(std::move(state)), memory_(memory) {}
 
   explicit operator bool() const { return state_ != nullptr; }
-  /// "strip16x64/pair/f16x3"; strips of A^T "strip16x64/pair/f16x3/transposed"; values as CSR has them "csr/f32".
+  /// "strip16x64/pair/f16x3", "strip16x64/four/f16x3"; strips of A^T "strip16x64/pair/f16x3/transposed"; values as CSR has them "csr/f32".
   std::string format() const;
   std::int64_t bytes() const;  ///< of device memory
   const Topology& topology() const;

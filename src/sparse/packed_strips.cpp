@@ -60,7 +60,7 @@ std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> 
   if (grain == PackedGrain::pair) return {packed_column(lane, bit), packed_column(lane, bit) + 1};
   // Metadata of 16 columns of a quad's two rows lie in one of its lanes: see abi/packed_fours.h.
   const int column = four_column(lane, bit);
-  const std::uint32_t metadata = headers[static_cast<std::size_t>(2 * (lane / 4 * 4 + column / 16) + 1)] >> (16 * (bit & 1) + column % 16);
+  const std::uint32_t metadata = headers[static_cast<std::size_t>(lane / 4 * 4 + column / 16) * 2 + 1] >> (16 * (bit & 1) + column % 16);
   return {column + static_cast<int>(metadata & 3U), column + static_cast<int>(metadata >> 2 & 3U)};
 }
 
@@ -68,7 +68,7 @@ std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> 
 template <class Visit>
 void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const std::uint32_t> headers, const Visit& visit) {
   for (int lane = 0; lane < packed_lanes; ++lane) {
-    const unsigned header = headers[static_cast<std::size_t>(lane * packed_lane_words(form.grain))];
+    const unsigned header = headers[static_cast<std::size_t>(lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
     std::int64_t pair = packed_start(header);
     for (unsigned mask = packed_mask(header); mask != 0; mask &= mask - 1) {
       const int bit = std::countr_zero(mask);

@@ -62,6 +62,7 @@ constexpr bool lines_along_k(const SparseTensorTraits& traits, const SparseTenso
 /// Bytes of B in one stage, a multiple of 1024: planes of 64 columns side by side, or a line of 64 k for each column.
 constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgmmaConfig& config) { return config.tile_columns * split_line_bytes; }
 constexpr int column_scale_bytes(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int left_scratch_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
   return tile_strips(config) * packed_unit_bytes * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));

@@ -44,7 +44,7 @@ bool admits(const SpmmQuery& query, const UnpackMmaConfig& config);
 int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
 /// Pairs per strip that a mask of the query's density has, with room for the spread over sums of so many strips; a multiple of 16.
-int usual_strip_pairs(const SpmmQuery& query, int strips = 1, PackedGrain grain = PackedGrain::pair);
+int usual_strip_pairs(const SpmmQuery& query, int strips = 1);
 
 /// A tile for n, as many stages as share a multiprocessor, and slices of k where tiles are too few (unpack_mma_space.cpp).
 UnpackMmaConfig default_config(const SpmmQuery& query);

@@ -205,15 +205,16 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 
 }  // namespace
 
-int usual_strip_pairs(const SpmmQuery& query, int strips, PackedGrain grain) {
+int usual_strip_pairs(const SpmmQuery& query, int strips) {
   const TopologyStatistics& s = query.statistics;
   const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
-  const double pairs = packed_most(grain) * (1 - std::pow(1 - density, grain == PackedGrain::four ? 4 : 2));
+  const double share = 1 - (1 - density) * (1 - density);
+  const double pairs = packed_most_pairs * share;
   // Rows vary together with their strip, pairs on their own.
   const double room = pairs * (1 + 0.5 * s.row_variation) + (3 * std::sqrt(pairs) + 8) / std::sqrt(strips);
   constexpr double step = 16;
-  return static_cast<int>(std::min<double>(packed_most(grain), std::ceil(room / step) * step));
+  return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
 }
 
 UnpackMmaConfig smallest_config(const SpmmQuery& query) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
@@ -25,7 +26,8 @@ constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
 constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
 constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},  Slicing{4, true},  Slicing{8, true},
                                  Slicing{3, false}, Slicing{4, false}, Slicing{6, false}, Slicing{8, false}, Slicing{16, false}};
-constexpr std::array raster_row_counts = {8, 2, 32};
+constexpr int most_raster_rows = 32;
+constexpr std::array raster_row_counts = {8, most_raster_rows, 2};
 
 std::vector<PackedMode> modes(const SpmmQuery& query) {
   if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
@@ -55,19 +57,32 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   return {by_map, by_threads, prepared};
 }
 
-/// Grains of strips, the likely better last: what two of four columns leave over grows with the square of the density.
+/// Grains of strips: fours for f32, whose three products they halve; what they leave over grows with the square of the density. Of one product
+/// copies are the limit (bench/NOTES.md).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   constexpr double most_density = 0.25;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
-  if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
+  const bool dense = static_cast<double>(query.statistics.nonzeros) > most_density * elements;
+  if (query.problem.element != Dtype::f32 || dense) return {PackedGrain::pair};
   return {PackedGrain::pair, PackedGrain::four};
+}
+
+/// Of the tables above what the space tries with a grain: of fours what won somewhere, and its neighbours. With half the multiplications a k block
+/// leaves less to share out among groups.
+std::span<const Warpgroups> warpgroups_tried(PackedGrain grain) {
+  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? 4 : warpgroup_counts.size());
+}
+std::span<const int> raster_rows_tried(PackedGrain grain) {
+  return std::span(raster_row_counts).first(grain == PackedGrain::four ? 2 : raster_row_counts.size());
 }
 
 /// Pairs that a stage has room for: every strip's, so that none is read from global memory, or the usual ones', for more stages.
 std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
-  const int usual = unpack_mma::usual_strip_pairs(query, 1, grain);
-  if (usual * 4 > packed_most(grain) * 3) return {packed_most(grain)};
-  return {packed_most(grain), usual};
+  // Pairs of fours take half the room: no choice of them had less (bench/NOTES.md).
+  if (grain == PackedGrain::four) return {packed_most(grain)};
+  const int usual = unpack_mma::usual_strip_pairs(query);
+  if (usual * 4 > packed_most_pairs * 3) return {packed_most_pairs};
+  return {packed_most_pairs, usual};
 }
 
 /// C that does not stay in L2 anyway is streamed past it.
@@ -113,7 +128,7 @@ template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
     for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
-      for (const auto [warpgroups, k_groups] : warpgroup_counts)
+      for (const auto [warpgroups, k_groups] : warpgroups_tried(grain))
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
             for (const bool overlap : {true, false})
@@ -164,9 +179,9 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   return list;
 }
 
-/// Whether both are one tile in one rhythm, whatever way B comes and however k is cut.
+/// Whether both are one tile in one rhythm, whatever grain A has, whatever way B comes and however k is cut.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
-  return a.mode == b.mode && a.grain == b.grain && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
+  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
          a.min_blocks == b.min_blocks && a.overlap == b.overlap;
 }
 
@@ -189,7 +204,7 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
     for (const int strip_pairs : strip_rooms(query, grain))
       for_each_shape(query, grain, strip_pairs, [&](UnpackWgmmaConfig config) {
         for (const Slicing& slicing : slicings)
-          for (const int raster_rows : raster_row_counts) {
+          for (const int raster_rows : raster_rows_tried(grain)) {
             cut(config, slicing);
             config.raster_rows = raster_rows;
             if (!(config == standard)) list.push_back(config);
@@ -200,6 +215,7 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
 
 std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t most = 16;
+  constexpr std::size_t half = most / 2;
   constexpr std::size_t few = 6;
   constexpr std::int64_t many_tiles = 4;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
@@ -208,17 +224,21 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     // Every way of B for the best shape; of the others the likely best way, or ways would crowd out shapes.
     const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
     if (listed != list.end() && listed != list.begin()) continue;
+    // Nor is the best shape's other grain listed with every way.
+    const auto is_twin = [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config) && c.grain == shape.config.grain; };
+    if (shape.config.grain != list.front().grain && std::any_of(list.begin(), list.end(), is_twin)) continue;
     add_new(list, shape.config);
-    // The model is least sure of how far to cut k and, for the best few, of how many stages are worth a strip that does not fit; what tiles
-    // share in L2 it does not know.
+    // Of the best shapes the model is least sure of how far to cut k and, for the very best, of how many stages are worth a strip that does not
+    // fit; what tiles share in L2 it does not know.
+    if (list.size() > half) continue;
     UnpackWgmmaConfig other = shape.config;
     const int slices = other.k_split == 1 ? 2 : other.k_split / 2;
     cut(other, {slices, slices > 1});
-    if (list.size() < most && !forbidden(query, other)) add_new(list, other);
+    if (!forbidden(query, other)) add_new(list, other);
     if (list.size() > few) continue;
     if (query.n.most >= many_tiles * shape.config.tile_columns) {
       other = shape.config;
-      other.raster_rows = raster_row_counts.back();
+      other.raster_rows = most_raster_rows;
       add_new(list, other);
     }
     other = shape.config;

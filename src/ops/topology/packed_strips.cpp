@@ -58,7 +58,7 @@ std::optional<StripKind> find_strip_kind(std::string_view format) {
 }
 
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain) {
-  const std::int64_t header_bytes_per_nonzero = 64 * packed_lane_words(grain);
+  const std::int64_t header_bytes_per_nonzero = std::int64_t{64} * packed_lane_words(grain);
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
   if (grain == PackedGrain::four && walked.cols > fours_most_columns) return "columns of what strips leave over have 28 bits";
   // Packing looks at most two batches of lanes past the last number, in 32 bits too.

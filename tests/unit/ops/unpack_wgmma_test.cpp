@@ -83,15 +83,21 @@ TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
 }
 
 TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one") {
-  for (const std::int64_t n : {128, 4096}) {
-    const Spmm problem{.n = n, .value_lifetime = ValueLifetime::persistent};
-    std::set<std::array<int, 3>> tiles;
-    for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(problem, statistics_of(8192, 8192, 0.1))))
-      tiles.insert({c.warpgroups, c.k_groups, c.tile_columns});
-    CHECK(tiles.size() >= 5);
-    CHECK(tiles.contains({2, 1, 128}));
-    CHECK(tiles.contains({1, 2, 128}));
-  }
+  for (const std::int64_t n : {128, 4096})
+    for (const double density : {0.4, 0.1}) {
+      const Spmm problem{.n = n, .value_lifetime = ValueLifetime::persistent};
+      std::set<std::array<int, 3>> tiles;
+      std::set<PackedGrain> grains;
+      for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(problem, statistics_of(8192, 8192, density)))) {
+        tiles.insert({c.warpgroups, c.k_groups, c.tile_columns});
+        grains.insert(c.grain);
+      }
+      CHECK(tiles.size() >= 5);
+      CHECK(tiles.contains({2, 1, 128}));
+      // Of fours, tiles that groups share are none of the best.
+      if (density > 0.25) CHECK(tiles.contains({1, 2, 128}));
+      CHECK(grains.size() == (density > 0.25 ? 1 : 2));
+    }
   std::set<std::array<int, 3>> tiles;  // nor ways of B for one
   const Spmm half{.n = 512, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(half, statistics_of(8192, 8192, 0.1))))
@@ -115,6 +121,27 @@ TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   CHECK_FALSE(few.prepare_dense);
 }
 
+TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does reads their packed strips") {
+  const auto grain_of = [](const Spmm& problem, double density) {
+    return ops::unpack_wgmma::default_config(query_of(problem, statistics_of(8192, 8192, density))).grain;
+  };
+  CHECK(grain_of({.n = 4096}, 0.1) == PackedGrain::four);
+  CHECK(grain_of({.n = 4096}, 0.05) == PackedGrain::four);
+  CHECK(grain_of({.n = 4096}, 0.3) == PackedGrain::pair);
+  CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.1) == PackedGrain::pair);
+
+  const ops::SpmmQuery query = query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
+  UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
+  CHECK(family().packed_format(query, codegen::to_map(config)) == "strip16x64/four/f16x3");
+  CHECK(family().needs(query, codegen::to_map(config)).packed_fours);
+  CHECK_FALSE(family().needs(query, codegen::to_map(config)).packed_strips);
+  config.strip_pairs = 260;
+  CHECK(contains(*ops::unpack_wgmma::forbidden(query, config), "256"));
+  config.strip_pairs = 256;
+  const TopologyStatistics wide = statistics_of(64, (std::int64_t{1} << 28) + 64, 0.1);
+  CHECK(contains(*ops::unpack_wgmma::forbidden(query_of({.n = 128, .math = Math::tf32}, wide), config), "packed strips of that grain"));
+}
+
 TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a block's stages their barriers") {
   // f16x3, 128 rows x 64 columns: 16 KiB of B, 64 scales, 8 strips of a header and 512 pairs of two words, two barriers.
   UnpackWgmmaConfig wide{.mode = PackedMode::f16x3, .warpgroups = 2, .tile_columns = 64, .stages = 3};
@@ -123,6 +150,11 @@ TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a blo
   UnpackWgmmaConfig narrow = wide;
   narrow.tile_columns = 32;
   CHECK(shared_bytes(UnpackWgmmaTraits{}, narrow) == 3 * (8192 + 128 + 8 * (128 + 4096) + 16));
+  // Fours: two words of a lane, 256 pairs, and for each warp a row of what is left over.
+  UnpackWgmmaConfig fours = wide;
+  fours.grain = PackedGrain::four;
+  fours.strip_pairs = 256;
+  CHECK(shared_bytes(UnpackWgmmaTraits{}, fours) == 3 * (16384 + 256 + 8 * (256 + 2048) + 16) + 8 * 64 * 4);
   // A B that the block splits lies as one that was prepared, or in lines of k.
   wide.prepare_dense = false;
   CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
