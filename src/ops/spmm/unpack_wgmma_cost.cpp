@@ -25,11 +25,10 @@ double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return packed_most(c.grain) * (1 - std::pow(1 - density(query), takes_fours(c) ? 4 : 2));
 }
 
-/// What is left over of a row in a slice of k, where nonzeros lie at random: of four columns the third nonzero and the fourth.
-double expected_left(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  if (!takes_fours(c)) return 0;
+/// What is left over of a row, where nonzeros lie at random: of four columns the third nonzero and the fourth.
+double expected_left(const SpmmQuery& query) {
   const double d = density(query);
-  return as_double(query.statistics.cols) / 4 * (4 * d * d * d * (1 - d) + 2 * d * d * d * d) / (c.k_split * c.k_groups);
+  return as_double(query.statistics.cols) / 4 * (4 * d * d * d * (1 - d) + 2 * d * d * d * d);
 }
 
 /// Bytes of A that a block reads for a k block.
@@ -37,14 +36,18 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
-/// Cycles of a block before its first k block, for what is left over: a row's entries one after the other, as many as the row that has most.
+/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them, and for each row that gets
+/// sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256 (bench/NOTES.md).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  const double mean = expected_left(query, c);
-  if (mean <= 0) return 0;
-  constexpr double entry_latency = 650;
-  constexpr double bytes_per_cycle = 30;  // sectors of L2 that a multiprocessor reads so
-  const double bytes = tile_rows(c) * mean * c.tile_columns * size_of(query.problem.element);
-  return std::max((mean + 2 * std::sqrt(mean) + 1) * entry_latency, bytes / bytes_per_cycle);
+  if (!takes_fours(c)) return 0;
+  constexpr double search = 3500;
+  const double entry = 45 + 0.5 * c.tile_columns;
+  const double delivery = 70 + 1.2 * c.tile_columns;
+  const double parts = c.k_split * c.k_groups;
+  const double row_entries = expected_left(query);
+  // A part's entries follow one another: it has few of the rows.
+  const double rows = packed_strip_rows / parts * (1 - std::exp(-row_entries)) + 1;
+  return search + packed_strip_rows * row_entries / parts * entry + rows * delivery;
 }
 
 /// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
