@@ -238,12 +238,28 @@ Decision Planner::tuned_only(const Task& task) const {
   return with_kernels(task, std::move(decisions.front()));
 }
 
+/// What an effort races. In front, whatever its budget reaches: what is stored for this very problem, which would be used if nothing were measured.
+std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
+  std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
+  std::set<std::pair<std::string, FieldMap>> in_use;
+  for (const Decision& decision : admitted(query))
+    if (is_tuned(decision.provenance)) in_use.emplace(decision.family->name(), decision.config);
+  const auto is_in_use = [&](const tune::Candidate& candidate) { return in_use.contains({candidate.family, candidate.config}); };
+  const auto others = std::stable_partition(candidates.begin(), candidates.end(), is_in_use);
+  std::vector<tune::Candidate> unlisted;
+  for (const auto& [family, config] : in_use)
+    if (std::none_of(candidates.begin(), others, [&](const tune::Candidate& listed) { return listed.family == family && listed.config == config; }))
+      unlisted.push_back({.family = family, .config = config});
+  candidates.insert(others, unlisted.begin(), unlisted.end());
+  return candidates;
+}
+
 /// Whether every candidate of the effort has been tried before: then there is nothing new to measure.
 bool Planner::has_trials(const ops::Query& query, Effort effort) const {
   std::set<std::pair<std::string, FieldMap>> tried;
   for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
     if (trial.status != "untested") tried.emplace(std::move(trial.family), std::move(trial.config));
-  const auto candidates = candidates_of(query, effort, session_->max_workspace_bytes());
+  const auto candidates = contenders(query, effort);
   return std::all_of(candidates.begin(), candidates.end(),
                      [&](const tune::Candidate& candidate) { return tried.contains({candidate.family, candidate.config}); });
 }

@@ -11,6 +11,7 @@
 #include "plan/beside.hpp"
 #include "plan/plan_state.hpp"
 #include "tune/case.hpp"
+#include "tune/tuner.hpp"
 
 namespace vostok::plan {
 
@@ -79,6 +80,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   Decision tuned_only(const Task& task) const;
   std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
+  std::vector<tune::Candidate> contenders(const ops::Query& query, Effort effort) const;
   bool has_trials(const ops::Query& query, Effort effort) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
   std::optional<Decision> loaded(const Task& task, Decision decision) const;

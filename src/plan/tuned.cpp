@@ -3,7 +3,6 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "plan/planner.hpp"
 #include "plan/race_subject.hpp"
@@ -33,7 +32,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   const DeviceKey device_key = session_->device_key();
   // There every candidate would seem to fault, and its code would be banned wherever the trials go.
   if (session_->device().only_compiles()) return heuristic(task, "not tuned: the context was opened to compile only");
-  const std::vector<tune::Candidate> candidates = candidates_of(query, options.effort, session_->max_workspace_bytes());
+  const std::vector<tune::Candidate> candidates = contenders(query, options.effort);
 
   const std::int64_t workspace_bytes = largest_workspace(query, candidates);
   std::unique_ptr<RaceSubject> racing;

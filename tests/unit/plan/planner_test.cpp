@@ -1,5 +1,7 @@
 #include "plan/make_plan.hpp"
 
+#include <algorithm>
+
 #include "plan/features.hpp"
 #include "unit/plan/fixture.hpp"
 
@@ -41,6 +43,25 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   CHECK(plan.provenance() == Provenance::tuned_here);
   CHECK(plan.explain().speedup_over_default.value_or(0) == doctest::Approx(1.5));
   CHECK(planning.fixture.counters->tuning_hits == 1);
+}
+
+TEST_CASE("what is stored for this very problem races, whether or not the effort lists it") {
+  const auto raced = [](double distance, Provenance provenance) {
+    Planning planning;
+    planning.session = planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
+    planning.planner = std::make_shared<plan::Planner>(planning.session);
+    planning.topology = Fixture::topology(planning.session, sparse::uniform(64, 64, 0.8, 1));
+    FieldMap unlisted = planning.default_config();
+    unlisted["loads_in_flight"] = "2";
+    planning.fixture.tuning->matches = {match_of(unlisted, distance, provenance)};
+    planning.plan(Spmm{.n = 64}, {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
+    const std::vector<plan::TrialRecord>& trials = planning.fixture.tuning->added;
+    CHECK(trials.size() > 1);
+    return std::count_if(trials.begin(), trials.end(), [&](const plan::TrialRecord& trial) { return trial.config == unlisted; });
+  };
+  CHECK(raced(0, Provenance::tuned_here) == 1);
+  CHECK(raced(0, Provenance::shipped) == 1);
+  CHECK(raced(0.4, Provenance::nearest_problem) == 0);
 }
 
 TEST_CASE("a neighbour's choice says its distance and claims no time") {
