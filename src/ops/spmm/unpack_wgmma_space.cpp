@@ -219,7 +219,13 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t few = 6;
   constexpr std::int64_t many_tiles = 4;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
-  for (const Ranked& shape : ranked_shapes(query)) {
+  const std::vector<Ranked> shapes = ranked_shapes(query);
+  // Whatever the model thinks of grains, the best of each is measured: they differ by a third, either way.
+  for (const PackedGrain grain : grains(query)) {
+    const auto best = std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& shape) { return shape.config.grain == grain; });
+    if (best != shapes.end()) add_new(list, best->config);
+  }
+  for (const Ranked& shape : shapes) {
     if (list.size() == most) break;
     // Every way of B for the best shape; of the others the likely best way, or ways would crowd out shapes.
     const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
