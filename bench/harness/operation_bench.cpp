@@ -148,7 +148,7 @@ void OperationBench::note_outcome(const Problem& problem, const Entry& entry, co
 }
 
 Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
-  const Explanation explanation = entry.plan.explain();
+  const Explanation explanation = entry.plan.explain(Detail::choice);
   Json json = measured_json(ours);
   json["family"] = explanation.family;
   json["config"] = explanation.config;

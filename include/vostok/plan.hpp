@@ -62,6 +62,12 @@ struct Explanation {
   std::string text() const;  ///< a readable report, several lines
 };
 
+/// How much a plan tells of itself.
+enum class Detail {
+  choice,  ///< what was chosen, from where, and how fast it was
+  trials   ///< also what became of every candidate: looks all of them up again, some tenths of a second where there are many
+};
+
 /// Device memory for one concurrent execute. Converts to the pointer that `execute` takes.
 class Workspace {
  public:
@@ -88,7 +94,7 @@ class AnyPlan {
   Provenance provenance() const;
   std::string family() const;
   FieldMap config() const;
-  Explanation explain() const;
+  Explanation explain(Detail detail = Detail::trials) const;
 
   explicit operator bool() const { return state_ != nullptr; }
   const std::shared_ptr<const PlanState>& state() const { return state_; }  ///< for the library

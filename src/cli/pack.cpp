@@ -124,7 +124,7 @@ class Packing {
       if (line.job->masked()) loaded = load_for(line, context_);
       const AnyPlan plan = line.job->plan(context_, loaded.topology, line.options.plan);
       ++planned_;
-      count(plan.explain());
+      count(plan.explain(Detail::choice));
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =

@@ -32,7 +32,7 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
   const Stopwatch time;
   AnyPlan plan = job.plan(context, topology, plan_options);
   report.plan_ms = time.ms();
-  report.explanation = plan.explain();
+  report.explanation = plan.explain(options.explain ? Detail::trials : Detail::choice);
   report.compiled = context.counters().kernels_compiled;
   report.compile_ms = static_cast<double>(context.counters().compile_us) / 1e3;
   return plan;

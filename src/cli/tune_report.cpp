@@ -1,6 +1,7 @@
 // What `vostok tune` did, as text for people and as JSON for programs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/text.hpp"
 #include "cli/exit_status.hpp"
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// The plan's choices: one for each step of a composed plan.
-std::vector<Explanation> steps_of(const Explanation& choice) { return choice.steps.empty() ? std::vector<Explanation>{choice} : choice.steps; }
+std::span<const Explanation> steps_of(const Explanation& choice) { return choice.steps.empty() ? std::span(&choice, 1) : std::span(choice.steps); }
 
 std::string choice_text(const Explanation& choice) {
   if (choice.family.empty()) return fmt::format("  nothing to compute: {}\n", choice.note);
@@ -67,7 +68,7 @@ std::int64_t measured(const TuneReport& report) {
 
 bool TunedProblem::untuned() const {
   if (!error.empty()) return false;
-  const std::vector<Explanation> steps = steps_of(choice);
+  const std::span<const Explanation> steps = steps_of(choice);
   return std::any_of(steps.begin(), steps.end(), [](const Explanation& step) { return !step.family.empty() && !plan::is_tuned(step.provenance); });
 }
 

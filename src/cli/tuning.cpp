@@ -58,7 +58,7 @@ class Tuning {
     TunedProblem problem{.line = &line};
     try {
       const Loaded loaded = load(line.options, *line.job, context_);
-      problem.choice = line.job->plan(context_, loaded.topology, plan_options(line, left)).explain();
+      problem.choice = line.job->plan(context_, loaded.topology, plan_options(line, left)).explain(Detail::choice);
     } catch (const std::exception& error) {
       problem.error = error.what();
     }

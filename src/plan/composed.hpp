@@ -17,9 +17,9 @@ struct ComposedState : PlanStateOf<Problem> {
   virtual std::vector<const AnyPlan*> steps() const = 0;
 
   const Choice* main_choice() const override { return steps().back()->state()->main_choice(); }
-  Explanation explain() const override {
+  Explanation explain(Detail detail) const override {
     Explanation explanation{.family = "composed", .provenance = Provenance::heuristic};
-    for (const AnyPlan* step : steps()) explanation.steps.push_back(step->explain());
+    for (const AnyPlan* step : steps()) explanation.steps.push_back(step->explain(detail));
     if (const Choice* choice = main_choice()) explanation.provenance = choice->decision->provenance;
     return explanation;
   }

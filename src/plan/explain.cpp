@@ -39,7 +39,7 @@ void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, st
 
 }  // namespace
 
-Explanation Planner::explain(const Choice& choice) const {
+Explanation Planner::explain(const Choice& choice, Detail detail) const {
   const Decision& decision = *choice.decision;
   Explanation explanation{.operation = std::string(choice.query->operation),
                           .family = std::string(decision.family->name()),
@@ -48,6 +48,7 @@ Explanation Planner::explain(const Choice& choice) const {
                           .note = decision.note};
   explanation.median_us = decision.median_us;
   explanation.speedup_over_default = decision.speedup_over_default;
+  if (detail == Detail::choice) return explanation;
 
   for (const TrialRecord& record : session_->tuning().trials(problem_key(*choice.query), session_->device_key()))
     explanation.trials.push_back(to_trial(record));

@@ -45,10 +45,10 @@ void fail_empty_plan(const char* verb, const char* object) {
 
 }  // namespace plan
 
-Explanation PlanState::explain() const {
+Explanation PlanState::explain(Detail detail) const {
   const plan::Choice* choice = main_choice();
   if (choice == nullptr) return {.note = "nothing to compute: the output has no elements"};
-  return planner->explain(*choice);
+  return planner->explain(*choice, detail);
 }
 
 namespace {
@@ -84,6 +84,6 @@ FieldMap AnyPlan::config() const {
   return choice == nullptr ? FieldMap() : choice->decision->config;
 }
 
-Explanation AnyPlan::explain() const { return checked(*this).explain(); }
+Explanation AnyPlan::explain(Detail detail) const { return checked(*this).explain(detail); }
 
 }  // namespace vostok

@@ -36,7 +36,7 @@ struct PlanState {
   PlanState& operator=(const PlanState&) = delete;
   virtual ~PlanState() = default;
 
-  virtual Explanation explain() const;
+  virtual Explanation explain(Detail detail) const;
   /// What family() and config() tell of; null where there is nothing to compute.
   virtual const plan::Choice* main_choice() const { return choices.empty() ? nullptr : &choice_for(choices.back().query->n.most); }
 

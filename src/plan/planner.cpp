@@ -238,19 +238,14 @@ Decision Planner::tuned_only(const Task& task) const {
   return with_kernels(task, std::move(decisions.front()));
 }
 
-/// What an effort races. In front, whatever its budget reaches: what is stored for this very problem, which would be used if nothing were measured.
+/// What an effort races: its candidates, and what is stored for this very problem, which would be used if nothing were measured.
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::set<std::pair<std::string, FieldMap>> in_use;
   for (const Decision& decision : admitted(query))
     if (is_tuned(decision.provenance)) in_use.emplace(decision.family->name(), decision.config);
-  const auto is_in_use = [&](const tune::Candidate& candidate) { return in_use.contains({candidate.family, candidate.config}); };
-  const auto others = std::stable_partition(candidates.begin(), candidates.end(), is_in_use);
-  std::vector<tune::Candidate> unlisted;
-  for (const auto& [family, config] : in_use)
-    if (std::none_of(candidates.begin(), others, [&](const tune::Candidate& listed) { return listed.family == family && listed.config == config; }))
-      unlisted.push_back({.family = family, .config = config});
-  candidates.insert(others, unlisted.begin(), unlisted.end());
+  for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
+  for (const auto& [family, config] : in_use) candidates.push_back({.family = family, .config = config, .in_use = true});
   return candidates;
 }
 

@@ -60,7 +60,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
 
-  Explanation explain(const Choice& choice) const;
+  Explanation explain(const Choice& choice, Detail detail) const;
 
   /// Decides anew from now on: the caches may say something else.
   void forget() const { memo_.clear(); }

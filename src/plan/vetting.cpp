@@ -44,7 +44,7 @@ tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Com
   const CodeStanding standing = session_.tuning().standing(compiled.code_digest);
   if (!standing.failure.empty()) return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
   if (standing.passed || !must_pass_first()) return {};
-  if (seconds <= 0 && !candidate.is_default) return {.status = "not_reached"};
+  if (seconds <= 0 && !candidate.must_run()) return {.status = "not_reached"};
   // Times of the emulator tell nothing.
   if (!session_.device().info().gpu) slow_us = std::numeric_limits<double>::infinity();
   return worker_.ask(candidate, compiled.code_digest, seconds, slow_us);

@@ -122,9 +122,9 @@ tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::s
   const Clock::time_point asked = Clock::now();
   if (!start()) return {.status = "untested", .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
   seconds -= std::chrono::duration<double>(Clock::now() - asked).count();
-  if (seconds <= 0 && !candidate.is_default) return {.status = "not_reached"};
-  const double limit = session_.options().worker.timeout_seconds * (candidate.is_default ? patience : 1);
-  const bool budget_is_shorter = !candidate.is_default && seconds < limit;
+  if (seconds <= 0 && !candidate.must_run()) return {.status = "not_reached"};
+  const double limit = session_.options().worker.timeout_seconds * (candidate.must_run() ? patience : 1);
+  const bool budget_is_shorter = !candidate.must_run() && seconds < limit;
   const double wait = budget_is_shorter ? seconds : limit;
   tune::Frame answer;
   const tune::Frame question{.fields = {{"verb", "candidate"},

@@ -77,8 +77,8 @@ class Race {
   double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_left() const { return settings_.budget_seconds - elapsed_seconds(); }
   bool out_of_time(double share = 1) const { return elapsed_seconds() > share * settings_.budget_seconds || (settings_.stop && settings_.stop()); }
-  bool is_default(std::size_t candidate) const { return candidates_[candidate].is_default; }
-  bool is_default(const Runner& runner) const { return is_default(runner.result.candidate); }
+  bool must_run(std::size_t candidate) const { return candidates_[candidate].must_run(); }
+  bool is_default(const Runner& runner) const { return candidates_[runner.result.candidate].is_default; }
 
   /// What was only raced, where everything may run here, is no choice.
   std::vector<Result> verified_results() const {
@@ -168,7 +168,7 @@ class Race {
   /// Whether a runner may be launched here; its result is final where it may not.
   bool admitted(Runner& runner) {
     if (!settings_.admit) return true;
-    const double slow_us = is_default(runner) ? INFINITY : far_behind * best_median();
+    const double slow_us = must_run(runner.result.candidate) ? INFINITY : far_behind * best_median();
     Admission admission = settings_.admit(candidates_[runner.result.candidate], runner.result.compiled, seconds_left(), slow_us);
     if (admission.status == "not_reached") return false;
     if (!admission.status.empty()) {
@@ -188,20 +188,20 @@ class Race {
   void screen() {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto others = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_default(i); });
-    auto defaults_left = static_cast<std::size_t>(others - order.begin());
+    const auto others = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return must_run(i); });
+    auto needed_left = static_cast<std::size_t>(others - order.begin());
     constexpr double longest_budget = 1e8;  // seconds: a time point holds no more than some hundred years
     const auto budget = std::chrono::duration<double>(std::min(screening_share * settings_.budget_seconds, longest_budget));
-    CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, defaults_left,
+    CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, needed_left,
                           start_ + std::chrono::duration_cast<Clock::duration>(budget));
     std::size_t done = 0;
     while (auto result = compiles.next()) {
-      const bool must_run = is_default(result->candidate);
-      if (!must_run && out_of_time(screening_share)) {
-        if (defaults_left == 0) break;
+      const bool is_needed = must_run(result->candidate);
+      if (!is_needed && out_of_time(screening_share)) {
+        if (needed_left == 0) break;
         continue;
       }
-      if (must_run) --defaults_left;
+      if (is_needed) --needed_left;
       if (result->status.empty()) enter(std::move(*result));
       else publish(std::move(*result));
       report("screen", ++done, candidates_.size());

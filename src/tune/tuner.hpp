@@ -21,6 +21,10 @@ struct Candidate {
   std::string family = {};
   FieldMap config = {};
   bool is_default = false;
+  bool in_use = false;  ///< what plans of this very problem take so far
+
+  /// Measured whatever the budget, so that a choice is no worse than what there was.
+  bool must_run() const { return is_default || in_use; }
 };
 
 /// A candidate, compiled and loaded: what the compiler said, and what to launch.
@@ -100,7 +104,7 @@ struct Outcome {
   std::optional<device::Clocks> clocks_after = {};
 };
 
-/// Races the candidates on `device`. The default config is always among the finalists.
+/// Races the candidates on `device`. Those that must run do, and the default configs are always among the finalists.
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
 
 }  // namespace vostok::tune

@@ -41,7 +41,13 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   const SpmmPlan plan = planning.plan(Spmm{.n = 64});
   CHECK(plan.config() == config);
   CHECK(plan.provenance() == Provenance::tuned_here);
-  CHECK(plan.explain().speedup_over_default.value_or(0) == doctest::Approx(1.5));
+  const Explanation explanation = plan.explain();
+  CHECK(explanation.speedup_over_default.value_or(0) == doctest::Approx(1.5));
+  CHECK_FALSE(explanation.trials.empty());
+  const Explanation choice = plan.explain(Detail::choice);
+  CHECK(choice.config == config);
+  CHECK(choice.speedup_over_default == explanation.speedup_over_default);
+  CHECK(choice.trials.empty());
   CHECK(planning.fixture.counters->tuning_hits == 1);
 }
 

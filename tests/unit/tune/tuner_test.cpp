@@ -103,6 +103,18 @@ TEST_CASE("without time only the default is measured and the others say so") {
   CHECK(outcome.results[0].status == "not_reached");
 }
 
+TEST_CASE("without time what is in use is measured too, and stays the choice where it is faster than the default") {
+  test::FakeDevice device;
+  device.cost_us = [](int id) { return id == 30 ? 5.0 : 10.0 + id; };
+  FakeSubject subject(device);
+  std::vector<Candidate> list = candidates(50, 20);
+  list[30].in_use = true;
+  const auto outcome = tune::race(device, subject, list, {.budget_seconds = -1});
+  CHECK(outcome.winner == 30U);
+  CHECK(outcome.results[20].status == "measured");
+  CHECK(outcome.results[0].status == "not_reached");
+}
+
 TEST_CASE("screening leaves a share of the budget for rounds among what it found") {
   test::FakeDevice device;
   device.on_replay = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
