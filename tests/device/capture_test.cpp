@@ -100,7 +100,8 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
     const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
     std::atomic<bool> stop = false;
     std::atomic<int> planned = 0;
-    std::exception_ptr failure;
+    std::exception_ptr failure;  // read once `failed` says that it is there
+    std::atomic<bool> failed = false;
     std::jthread planner([&] {
       try {
         while (!stop) {
@@ -111,11 +112,13 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
         }
       } catch (...) {
         failure = std::current_exception();
+        failed = true;
       }
     });
 
-    while (planned < 6 && !failure) std::this_thread::yield();
-    for (int round = 0; round < 200; ++round) {
+    while (planned < 6 && !failed) std::this_thread::yield();
+    // Until both have been at work for long enough, whichever of them is slower on this machine.
+    for (int round = 0; round < 200 || (planned <= 6 && !failed); ++round) {
       stream.begin_capture();
       for (int i = 0; i < 5; ++i) plan.execute(stream.get(), operands.arguments());
       stream.end_capture();
