@@ -1,11 +1,11 @@
 // The rules, space and cost model of row_softmax.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/machine.hpp"
 #include "ops/softmax/decisions.hpp"
 #include "ops/softmax/row_softmax.hpp"
 
@@ -50,84 +50,76 @@ std::optional<std::string> RowSoftmaxDecisions::forbidden(const SoftmaxSubject& 
   return std::nullopt;
 }
 
-RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {
-  const TopologyStatistics& statistics = subject.statistics();
-  const auto mean = static_cast<std::int64_t>(std::ceil(statistics.mean_row));
-  RowSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = 2, .row_swizzle = statistics.row_variation > 0.25};
-  // Short rows would lie in a vector or two that they share with their neighbours.
-  while (config.vector > 1 && mean < std::int64_t{8} * config.vector) config.vector /= 2;
-  const std::int64_t most_rows = mean + mean / 4 + config.vector;
-  const auto threads_for = [&](int held) {
-    const auto wanted = static_cast<std::uint64_t>(ceil_div(most_rows, std::int64_t{config.vector} * held));
-    return static_cast<int>(std::clamp<std::uint64_t>(std::bit_ceil(wanted), 4, 1024));
-  };
-  if (threads_for(2) > 128) config.held_vectors = 4;
-  config = with_team(config, threads_for(config.held_vectors), 128);
-  while (forbidden(subject, config) && config.held_vectors > 1) config.held_vectors /= 2;
-  while (forbidden(subject, config) && config.threads_per_row > 4) config = with_team(config, config.threads_per_row / 2, 128);
-  return config;
-}
+namespace {
 
-std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& subject) {
-  std::vector<RowSoftmaxConfig> list = {default_config(subject)};
+/// What the space tries: every team with every way to hold its entries, in both orders of rows.
+std::vector<RowSoftmaxConfig> every_config(const SoftmaxSubject& subject) {
+  std::vector<RowSoftmaxConfig> list;
   for (int threads_per_row = 4; threads_per_row <= 1024; threads_per_row *= 2)
     for (const int block_threads : {64, 128, 256, 512})
       for (int vector = 1; vector <= subject.traits.widest_vector; vector *= 2)
         for (const int held_vectors : {1, 2, 4, 8})
           for (const bool row_swizzle : {false, true}) {
-            if (threads_per_row > block_threads && block_threads != 64) continue;  // one row a block: the block's size is the row's
-            add_new(list, with_team({.vector = vector, .held_vectors = held_vectors, .row_swizzle = row_swizzle}, threads_per_row, block_threads));
+            if (threads_per_row >= block_threads && block_threads != 64) continue;  // one row a block: the block's size is the row's
+            list.push_back(with_team({.vector = vector, .held_vectors = held_vectors, .row_swizzle = row_swizzle}, threads_per_row, block_threads));
           }
   return list;
 }
 
-std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
-  const RowSoftmaxConfig base = default_config(subject);
-  std::vector<RowSoftmaxConfig> list = {base};
-  const auto with_held = [](RowSoftmaxConfig config, int held_vectors) {
-    config.held_vectors = held_vectors;
-    return config;
-  };
-  const auto with_vector = [](RowSoftmaxConfig config, int vector) {
-    config.vector = vector;
-    return config;
-  };
-  RowSoftmaxConfig other_order = base;
-  other_order.row_swizzle = !base.row_swizzle;
-  const int fewer = std::max(4, base.threads_per_row / 2);
-  const int more = std::min(1024, base.threads_per_row * 2);
-  for (const RowSoftmaxConfig& order : {base, other_order}) {
-    add_new(list, order);
-    add_new(list, with_team(order, base.threads_per_row, 256));
-    add_new(list, with_held(with_team(order, fewer, 128), base.held_vectors * 2));
-    add_new(list, with_held(with_team(order, more, 128), std::max(1, base.held_vectors / 2)));
-    add_new(list, with_held(with_team(order, std::max(4, fewer / 2), 128), base.held_vectors * 4));
-    add_new(list, with_held(with_team(order, std::min(1024, more * 2), 128), 1));
-  }
-  add_new(list, with_vector(base, subject.traits.widest_vector));
-  add_new(list, with_held(with_vector(base, std::max(1, base.vector / 2)), base.held_vectors * 2));
+/// The admitted ones, the likely fastest first; never none.
+std::vector<RowSoftmaxConfig> ranked_configs(const SoftmaxSubject& subject) {
+  std::vector<RowSoftmaxConfig> list = ranked(
+      every_config(subject), [&](const RowSoftmaxConfig& config) { return !RowSoftmaxDecisions::forbidden(subject, config); },
+      [&](const RowSoftmaxConfig& config) { return RowSoftmaxDecisions::predict_us(subject, config); });
+  if (list.empty()) list.push_back(with_team({.vector = 1, .held_vectors = 1}, 4, 128));
   return list;
 }
 
+}  // namespace
+
+RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subject) { return ranked_configs(subject).front(); }
+
+std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& subject) {
+  std::vector<RowSoftmaxConfig> list = {default_config(subject)};
+  for (const RowSoftmaxConfig& config : every_config(subject)) add_new(list, config);
+  return list;
+}
+
+std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
+  constexpr std::size_t most = 14;  // of 73 problems the best of eight is within 0.3 % of the best of all (bench/NOTES.md)
+  std::vector<RowSoftmaxConfig> list = ranked_configs(subject);
+  list.resize(std::min(list.size(), most));
+  return list;
+}
+
+/// Fitted to what 73 problems of 81 to 524,288 entries took on an H200 (bench/NOTES.md).
 double RowSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
-  constexpr double launch_us = 1.8;
-  constexpr double chunk_us = 0.7;
-  constexpr double exchange_us = 0.3;  // between the warps of a team
+  constexpr double start_us = 1.21;
+  constexpr double order_us = 0.11;        // one load more in front
+  constexpr double shuffle_us = 0.017;     // of each halving of a team within a warp
+  constexpr double exchange_us = 0.06;     // of each halving among warps
+  constexpr double held_entry_us = 0.022;  // of each that a thread holds, there or not
+  constexpr double vector_us = 0.03;       // of each entry of a vector, of which the row's first and last may be others'
+  constexpr double chunk_us = 0.26;        // of what the longest row has beyond what is held: read twice
+  constexpr double block_us = 0.046;       // of a block's 128 threads
+  constexpr double next_block_us = 0.1;    // of each that a multiprocessor starts after the first
+  constexpr double slots_per_us = 3.6e6;   // entries held, there or not
+  constexpr double wave_us = 1.0;
   const TopologyStatistics& s = subject.statistics();
+  const Machine machine = machine_of(subject.query);
   const auto held = static_cast<double>(held_entries(config));
-  const auto row_us = [&](double entries) {
-    const double chunks = std::max(1.0, std::ceil((entries + config.vector) / held));
-    const double packets_us = 0.02 * config.held_vectors;
-    return chunk_us + (2 * chunks - 2) * chunk_us + chunks * packets_us + (config.threads_per_row > 32 ? exchange_us : 0.0);
-  };
-  const double resident = softmax_resident_threads(subject.query) / config.threads_per_row;
-  const double waves = std::max(1.0, static_cast<double>(s.rows) * static_cast<double>(subject.batch) / resident);
-  const double spread = config.row_swizzle ? 0.0 : 0.5 * s.row_variation;  // lanes of a warp wait for the longest of its rows
+  const double rows = static_cast<double>(s.rows) * static_cast<double>(subject.batch);
+  const double chunks = std::max(1.0, std::ceil((static_cast<double>(s.longest_row) + config.vector) / held));
+  const double warp_team = std::min(config.threads_per_row, 32);
+  const double latency_us = shuffle_us * std::log2(warp_team) + exchange_us * std::log2(config.threads_per_row / warp_team) +
+                            held_entry_us * config.vector * config.held_vectors + vector_us * config.vector + chunk_us * (chunks - 1) +
+                            block_us * threads(config) / 128 + (config.row_swizzle ? order_us : 0);
+  const double blocks = std::ceil(rows / config.rows_per_block);
+  const double work_us = rows * held / (slots_per_us * machine.speed()) + next_block_us * std::max(0.0, blocks / machine.multiprocessors - 1);
+  const double waves_us = wave_us * std::max(0.0, rows * config.threads_per_row / softmax_resident_threads(subject.query) - 1);
   const double reads = 1 + std::max(0.0, 1 - held / std::max(1.0, s.mean_row));
-  const double latency_us = waves * row_us(s.mean_row) * (1 + (config.threads_per_row < 32 ? spread : 0.0));
   const double narrow = 4.0 / std::min(4, config.vector * size_of(subject.traits.element) / 2 + 2);
-  const double tail_us = row_us(static_cast<double>(s.longest_row)) - row_us(s.mean_row);
-  return launch_us + std::max(latency_us, softmax_bytes_us(subject, reads) * narrow) + std::max(0.0, tail_us);
+  return start_us + latency_us + std::max({work_us, waves_us, softmax_bytes_us(subject, reads) * narrow});
 }
 
 }  // namespace vostok::ops

@@ -72,9 +72,11 @@ std::vector<SplitSoftmaxConfig> SplitSoftmaxDecisions::short_list(const SoftmaxS
   return list;
 }
 
+/// Constants fitted to what 78 problems took on an H200 (bench/NOTES.md).
 double SplitSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
-  constexpr double launch_us = 1.8;
-  constexpr double chunk_us = 0.7;
+  constexpr double launch_us = 0.9;
+  constexpr double chunk_us = 0.15;
+  constexpr double block_us = 0.2;  // of each that a multiprocessor starts: every row has one at least
   const TopologyStatistics& s = subject.statistics();
   const bool sums = subject.traits.statistics != RowStatistics::read;
   const auto strips = static_cast<double>(strip_room(s, config.strip_entries)) * static_cast<double>(subject.batch);
@@ -82,7 +84,8 @@ double SplitSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const Sp
   const double chunks = std::ceil((config.strip_entries + config.vector) / (1.0 * config.threads_per_strip * config.vector * config.held_vectors));
   const double mean_strip = std::min(1.0, static_cast<double>(s.nonzeros) * static_cast<double>(subject.batch) / (strips * config.strip_entries));
   const double waves = std::max(1.0, strips / resident);
-  const double pass_us = chunk_us * (1 + waves * std::max(1.0, chunks * mean_strip));
+  const double blocks = strips / config.strips_per_block / machine_of(subject.query).multiprocessors;
+  const double pass_us = chunk_us * (1 + waves * std::max(1.0, chunks * mean_strip)) + block_us * blocks;
   return (sums ? 2 : 1) * (launch_us + pass_us) + softmax_bytes_us(subject, sums ? 2 : 1);
 }
 
