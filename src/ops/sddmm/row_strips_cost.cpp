@@ -1,5 +1,5 @@
-// The cost model of row_strips: what L1 and L2 must hand out, and the latency of a strip. From the machine's figures
-// (bench/NOTES.md) and a factor fitted to five problems: it ranks, nothing more.
+// The cost model of row_strips: what L1 and L2 must hand out, what a multiprocessor issues, and the latency of a strip. Constants stand for an
+// H200, fitted to 6,200 trials of 111 problems of 32-bit elements (bench/NOTES.md): it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -44,26 +44,39 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
   const auto element_bytes = static_cast<double>(size_of(query.problem.element));
   const double strips = nonzeros / mean_row * std::ceil(mean_row / config.strip_entries);
   const double steps = std::ceil(n / step_length(config));
-
   const double padded_n = steps * step_length(config);
-  const double l1 = (nonzeros + strips) * padded_n * element_bytes / 128 / machine.multiprocessors / machine.cycles_per_us;
-  const double l2 = nonzeros * n * element_bytes * missed_share(query, config) / l2_bytes_per_us(machine);
+  const double loads = (nonzeros + strips) * padded_n / config.dense_vector;
 
-  constexpr double batch_us = 0.2;  // the latency of L2, and what waits before it
-  constexpr double start_us = 0.8;  // strip, columns and A are one after the other
+  // A strip's lanes ask L1 for a line of 128 bytes, or for less of one.
+  constexpr double line_bytes = 128;
+  const double asked_share = std::min(1.0, config.threads_per_strip * config.dense_vector * element_bytes / line_bytes);
+  const double l1_us = loads * config.dense_vector * element_bytes / asked_share / line_bytes / machine.multiprocessors / machine.cycles_per_us;
+  const double l2_us = nonzeros * n * element_bytes * missed_share(query, config) / l2_bytes_per_us(machine);
+
+  constexpr double load_instructions = 12.5;  // of a lane, beside those for each element
+  constexpr double padding_instructions = 4;  // of a place in a strip, whether its row fills it or not
+  constexpr double halving_instructions = 1;  // of adding up over a strip's lanes
+  const double element_instructions = query.problem.element == Dtype::f32 ? 1 : 2;
+  const double places = strips * config.strip_entries;
+  const double instructions = loads * (load_instructions + config.dense_vector * element_instructions) +
+                              places * padded_n / config.dense_vector * padding_instructions +
+                              places * config.n_split * config.threads_per_strip * std::log2(config.threads_per_strip) * halving_instructions;
+  const double issue_us = instructions / (128 * machine.multiprocessors * machine.cycles_per_us);
+
+  constexpr double batch_us = 0.18;  // the latency of L2, and what waits before it
   const double filled = std::min<double>(config.strip_entries, mean_row);
   const double batch = config.loads_in_flight * (config.overlap_batches ? 2.0 : 1.0);
-  const double strip_us = start_us + std::ceil(steps / config.n_split) * std::ceil(filled / batch) * batch_us;
   const double resident_strips = machine.multiprocessors * config.min_blocks * config.strips_per_block;
-  const double latency = strip_us * std::max(1.0, strips * config.n_split / resident_strips);
+  const double waves = std::max(1.0, strips * config.n_split / resident_strips);
+  const double waiting_us = batch_us * std::ceil(steps / config.n_split) * std::ceil(filled / batch) * waves;
 
-  constexpr double launch_us = 1.5;
-  constexpr double overlap_loss = 0.25;  // resources are never used perfectly beside one another
-  const double memory = memory_us(query, machine);
-  const double longest = std::max({l1, l2, latency, memory});
-  constexpr double measured = 1.55;  // over this model, at half-full masks of 512 to 2048 rows and n of 256 and 2048 on an H200
-  const double parts = config.n_split > 1 ? launch_us + nonzeros * 4 * (config.n_split + 1) / l2_bytes_per_us(machine) : 0;
-  return launch_us + measured * (longest + overlap_loss * (l1 + l2 + latency + memory - longest)) + parts;
+  constexpr double start_us = 1.15;
+  constexpr double place_us = 0.044;  // of each entry that a strip has room for: its columns, and its sum
+  constexpr double l1_share = 0.48;   // what the rest does not hide
+  constexpr double l2_share = 0.17;
+  constexpr double parts_us = 1.0;  // a launch that adds parts up
+  const double work_us = l1_share * l1_us + l2_share * l2_us + issue_us + waiting_us;
+  return start_us + place_us * config.strip_entries + std::max(work_us, memory_us(query, machine)) + (config.n_split > 1 ? parts_us : 0);
 }
 
 }  // namespace vostok::ops::row_strips

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "ops/config_list.hpp"
 #include "ops/sddmm/row_strips.hpp"
@@ -35,10 +36,6 @@ std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
   std::int64_t widest = t.dense_alignment / size_of(t.element);
   while (query.problem.n % widest != 0) widest /= 2;
   return widest;
-}
-
-int power_of_two_up_to(std::int64_t value, int most) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
 }
 
 /// Nonzeros that do not stay in L2 anyway are streamed past it.
@@ -94,16 +91,15 @@ int best_split(const SddmmQuery& query, const RowStripsConfig& config) {
   return best;
 }
 
-/// Lanes for 128 bytes of a row, fewer where n is short.
-int default_lanes(const SddmmQuery& query, const RowStripsConfig& config) {
-  const int line = 128 / (config.dense_vector * size_of(query.problem.element));
-  return std::min({power_of_two_up_to(query.problem.n / config.dense_vector, 32), line, 32});
-}
-
-int default_entries(const SddmmQuery& query) {
-  const int fitting = power_of_two_up_to(static_cast<std::int64_t>(query.statistics.mean_row), 32);
-  const int longest = power_of_two_up_to(query.statistics.longest_row, 32);
-  return std::max(8, std::min(fitting, longest));
+/// visit(config, batch, block) for every shape of strips and blocks, and every way to load that it has room for.
+template <class Visit>
+void for_each_shape(const RowStripsConfig& base, const Visit& visit) {
+  for (const int lanes : lane_counts)
+    for (const int entries : entry_counts)
+      for (const int step_vectors : vectors_of_step)
+        for (const Blocks& block : blocks)
+          for (const Batches& batch : batches)
+            if (batch.loads_in_flight <= entries) visit(with_shape(base, lanes, entries, step_vectors, block), batch, block);
 }
 
 /// The short list's entries.
@@ -127,21 +123,25 @@ constexpr std::array choices = {
 
 }  // namespace
 
+/// Of every shape the one that the cost model likes best, columns by shared memory.
 RowStripsConfig default_config(const SddmmQuery& query) {
   const RowStripsConfig base = common(query);
-  const int lanes = default_lanes(query, base);
-  const auto config_of = [&](int entries, const Batches& batch) {
-    const RowStripsConfig whole = with_batches(with_shape(base, lanes, entries, 1, blocks.front()), batch, ColumnPath::shared);
-    return with_split(whole, best_split(query, whole));
-  };
-  RowStripsConfig best = config_of(default_entries(query), batches.front());
-  // Shorter strips where long ones are too few for the device, and more loads at once.
-  for (int entries = default_entries(query); entries >= 8; entries /= 2)
-    for (const int loads_in_flight : {8, 16}) {
-      const RowStripsConfig config = config_of(entries, {std::min(loads_in_flight, entries), false});
-      if (predict_us(query, config) < predict_us(query, best) && !forbidden(query, config)) best = config;
-    }
-  return best;
+  std::optional<RowStripsConfig> best;
+  double least_us = 0;
+  for_each_shape(base, [&](const RowStripsConfig& shaped, const Batches& batch, const Blocks&) {
+    RowStripsConfig config = with_batches(shaped, batch, ColumnPath::shared);
+    if (forbidden(query, config)) return;
+    config = with_split(config, best_split(query, config));
+    const double us = predict_us(query, config);
+    if (best && us >= least_us) return;
+    best = config;
+    least_us = us;
+  });
+  if (best) return *best;
+  // n is shorter than half a step of every shape.
+  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(query.problem.n / base.dense_vector, 1)));
+  return with_batches(with_shape(base, static_cast<int>(std::min<std::uint64_t>(lanes, 8)), 8, 1, blocks.front()), batches.front(),
+                      ColumnPath::shared);
 }
 
 std::vector<RowStripsConfig> space(const SddmmQuery& query) {
@@ -151,23 +151,17 @@ std::vector<RowStripsConfig> space(const SddmmQuery& query) {
   const auto add = [&](const RowStripsConfig& config) {
     if (!(config == list.front())) list.push_back(config);
   };
-  for (const int lanes : lane_counts)
-    for (const int entries : entry_counts)
-      for (const int step_vectors : vectors_of_step)
-        for (const Blocks& block : blocks)
-          for (const Batches& batch : batches) {
-            if (batch.loads_in_flight > entries) continue;
-            const RowStripsConfig shaped = with_shape(base, lanes, entries, step_vectors, block);
-            const RowStripsConfig whole = with_batches(shaped, batch, ColumnPath::shared);
-            add(whole);
-            // Shuffles, no bands and n in parts only where blocks are of the usual size.
-            if (block.threads_per_block != blocks.front().threads_per_block) continue;
-            add(with_batches(shaped, batch, ColumnPath::shuffle));
-            add(without_bands(whole));
-            if (split == 1) continue;
-            add(with_split(whole, split));
-            add(with_split(whole, 4 * split));
-          }
+  for_each_shape(base, [&](const RowStripsConfig& shaped, const Batches& batch, const Blocks& block) {
+    const RowStripsConfig whole = with_batches(shaped, batch, ColumnPath::shared);
+    add(whole);
+    // Shuffles, no bands and n in parts only where blocks are of the usual size.
+    if (block.threads_per_block != blocks.front().threads_per_block) return;
+    add(with_batches(shaped, batch, ColumnPath::shuffle));
+    add(without_bands(whole));
+    if (split == 1) return;
+    add(with_split(whole, split));
+    add(with_split(whole, 4 * split));
+  });
   return list;
 }
 

@@ -24,9 +24,14 @@ std::shared_ptr<const ops::SddmmQuery> query_of(const Sddmm& problem, const Topo
 
 std::string reason_of(const Sddmm& problem, const std::function<void(RowStripsConfig&)>& change, const TopologyStatistics& statistics = layer) {
   const auto query = query_of(problem, statistics);
-  RowStripsConfig config = ops::row_strips::default_config(*query);
+  RowStripsConfig config = ops::row_strips::default_config(*query);  // the vector that alignment allows
+  config.threads_per_strip = 8;
+  config.strips_per_block = 16;
+  config.min_blocks = 4;
+  config.step_vectors = 1;
   config.strip_entries = statistics.longest_row < 32 ? 8 : 32;
   config.loads_in_flight = 8;
+  config.overlap_batches = false;
   config.n_split = 1;
   change(config);
   return ops::row_strips::forbidden(*query, config).value_or("");
