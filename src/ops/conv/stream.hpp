@@ -45,12 +45,14 @@ std::int64_t blocks(const Config& config, std::int64_t elements) {
   return ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads);
 }
 
-/// Wide vectors, and more of them for a thread where there is enough for every multiprocessor.
+/// Wide vectors, and more of them for a thread where there is enough for every multiprocessor; narrower ones where threads would be few.
 template <class Config>
 Config default_config(int widest, std::int64_t elements) {
   Config config{.vector = widest, .vectors_per_thread = 1, .block_threads = 256};
   constexpr std::int64_t resident_threads = std::int64_t{132} * 2048;
+  constexpr std::int64_t least_threads = std::int64_t{132} * 192;
   if (elements / widest >= 4 * resident_threads) config.vectors_per_thread = 2;
+  while (config.vector > 1 && elements / config.vector < least_threads) config.vector /= 2;
   return config;
 }
 
@@ -66,11 +68,12 @@ std::vector<Config> space(int widest, std::int64_t elements) {
   return list;
 }
 
-/// The widest vectors alone.
+/// The widest vectors, and those of the default.
 template <class Config>
 std::vector<Config> short_list(int widest, std::int64_t elements) {
   std::vector<Config> list = space<Config>(widest, elements);
-  std::erase_if(list, [&](const Config& config) { return config.vector != widest; });
+  const int standard = list.front().vector;
+  std::erase_if(list, [&](const Config& config) { return config.vector != widest && config.vector != standard; });
   return list;
 }
 
