@@ -12,6 +12,12 @@
 
 namespace vostok::ops {
 
+/// Registers of a thread that the entries it holds take, and a little more.
+template <class Config>
+int softmax_registers(const SoftmaxSubject& subject, const Config& config) {
+  return config.vector * config.held_vectors * (subject.traits.backward ? 2 : 1) + 32;
+}
+
 /// Why no kernel of these families can run the config, or why it cannot be fast; nothing where one can.
 template <class Config>
 std::optional<std::string> softmax_forbidden(const SoftmaxSubject& subject, const Config& config) {
@@ -23,8 +29,7 @@ std::optional<std::string> softmax_forbidden(const SoftmaxSubject& subject, cons
   if (!is_power_of_two_up_to(config.vector, subject.traits.widest_vector)) return "vector is a power of two that alignment and strides allow";
   if (config.held_vectors < 1 || config.held_vectors > 32) return "held_vectors is 1 to 32";
   // Each entry held takes a register, forward, and two backward. 96: more lost occupancy than loads in flight gain.
-  const int registers = config.vector * config.held_vectors * (subject.traits.backward ? 2 : 1) + 32;
-  if (registers > std::min(96, 64 * 1024 / threads(config))) return "the entries held do not fit a thread's registers";
+  if (softmax_registers(subject, config) > std::min(96, 64 * 1024 / threads(config))) return "the entries held do not fit a thread's registers";
   return std::nullopt;
 }
 

@@ -66,10 +66,17 @@ std::vector<RowSoftmaxConfig> every_config(const SoftmaxSubject& subject) {
   return list;
 }
 
-/// The admitted ones, the likely fastest first; never none.
+/// Whether a thread has registers left beside those that the rules count: without them kernels of 1,024 threads spill.
+bool has_room(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
+  constexpr int room = 8;
+  return softmax_registers(subject, config) + room <= 64 * 1024 / threads(config);
+}
+
+/// The admitted ones that cannot spill, the likely fastest first; never none.
 std::vector<RowSoftmaxConfig> ranked_configs(const SoftmaxSubject& subject) {
   std::vector<RowSoftmaxConfig> list = ranked(
-      every_config(subject), [&](const RowSoftmaxConfig& config) { return !RowSoftmaxDecisions::forbidden(subject, config); },
+      every_config(subject),
+      [&](const RowSoftmaxConfig& config) { return has_room(subject, config) && !RowSoftmaxDecisions::forbidden(subject, config); },
       [&](const RowSoftmaxConfig& config) { return RowSoftmaxDecisions::predict_us(subject, config); });
   if (list.empty()) list.push_back(with_team({.vector = 1, .held_vectors = 1}, 4, 128));
   return list;
