@@ -111,16 +111,16 @@ void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry
   const std::vector<Measured> measured = hold_contest(device_, *entry.operands, runs, options_.rounds);
   const Baseline baseline = baselines_.find(problem, entry.statistics.rows, entry.statistics.cols);
   const std::vector<Rival> rivals = find_rivals(measured, baseline);
-  if (measured.front().counts()) compare(problem, entry, measured.front(), rivals, baseline);
+  const Measured& ours = measured.front();
+  if (ours.timed.timing && ours.counts()) compare(problem, entry, *ours.timed.timing, rivals, baseline);
   else ++failures_;
   add_row(problem, entry, measured, baseline);
   print_row(problem, entry, measured.front(), rivals);
 }
 
-void OperationBench::compare(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals,
+void OperationBench::compare(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals,
                              const Baseline& baseline) {
-  note_outcome(problem, entry, ours, rivals);
-  const Timing& timing = *ours.timed.timing;
+  note_outcome(problem, entry, timing, rivals);
   for (const Rival& rival : rivals) {
     if (rival.name == heuristic_choice) continue;  // not against ours
     comparisons_.add(rival.name, group(problem),
@@ -134,13 +134,13 @@ void OperationBench::compare(const Problem& problem, const Entry& entry, const M
   }
 }
 
-void OperationBench::note_outcome(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) {
+void OperationBench::note_outcome(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals) {
   Outcome outcome{.label = label(problem),
                   .n = problem.n,
                   .sparsity = entry.statistics.sparsity(),
                   .row_variation = entry.statistics.row_variation,
                   .family = entry.plan.family(),
-                  .ours_us = ours.timed.timing->median_us,
+                  .ours_us = timing.median_us,
                   .rivals = rivals};
   if (entry.packing.is_object() && entry.packing["us"] > 0) outcome.packing_us = entry.packing["us"].get<double>();
   outcome.heuristic_us = entry.heuristic_is_ours() ? outcome.ours_us : outcome.rival_us(heuristic_choice);
@@ -155,7 +155,7 @@ Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
   json["provenance"] = name(explanation.provenance);
   json["note"] = explanation.note;
   json["speedup_over_default"] = number(explanation.speedup_over_default);
-  json["gflops"] = ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
+  json["gflops"] = ours.timed.timing && ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
   json["plan_ms"] = number(entry.plan_ms);
   json["kernels_compiled"] = entry.kernels_compiled;
   if (!entry.packing.is_null()) {
