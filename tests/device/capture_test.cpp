@@ -135,7 +135,7 @@ TEST_CASE("one thread captures in global mode and replays while another plans fr
 
 TEST_CASE("a thousand plans and topologies are destroyed right after execute") {
   on_every_gpu([](const std::string& name, const device::cuda::CudaContext& primary) {
-    UserStream stream(primary.driver());
+    const UserStream stream(primary.driver());
     const Context context = test::memory_context(name);
     // Long enough that the queue is never empty when the handles go.
     const SpmmOperands operands(context, sparse::uniform(2048, 2048, 0.9, 5), 256, 6);
