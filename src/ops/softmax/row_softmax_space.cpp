@@ -88,7 +88,8 @@ RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subje
 
 std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& subject) {
   std::vector<RowSoftmaxConfig> list = {default_config(subject)};
-  for (const RowSoftmaxConfig& config : every_config(subject)) add_new(list, config);
+  for (const RowSoftmaxConfig& config : every_config(subject))
+    if (!(config == list.front())) list.push_back(config);
   return list;
 }
 
