@@ -177,17 +177,23 @@ Decision Planner::with_kernels(const Task& task, Decision decision) const {
   return decision;
 }
 
+/// Nothing where today's rules forbid it.
 std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
-  if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes())) {
-    ++session_->counters().invalid_rows;
+  if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
     return std::nullopt;
-  }
   Decision decision{.family = family, .config = match.winner.config, .provenance = match.provenance, .note = describe_match(match)};
   if (match.distance == 0) {
     decision.median_us = match.winner.median_us;
     if (match.winner.default_median_us) decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
   }
+  return decision;
+}
+
+/// A stored row that a plan would take; one that the rules forbid is counted.
+std::optional<Decision> Planner::asked_for(const ops::Query& query, const WinnerMatch& match) const {
+  auto decision = from_match(query, match);
+  if (!decision) ++session_->counters().invalid_rows;
   return decision;
 }
 
@@ -207,7 +213,7 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
   for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
-    auto decision = from_match(query, match);
+    auto decision = asked_for(query, match);
     if (decision) decision = loaded(task, *std::move(decision));
     // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
     if (!decision || (at_least && decision->code_digest() != match.winner.code_digest)) continue;
@@ -222,7 +228,7 @@ std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
   for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
     if (session_->cache_only() && !is_tuned(match.provenance)) continue;
-    if (auto decision = from_match(query, match)) decisions.push_back(*std::move(decision));
+    if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
   }
   return decisions;
 }
@@ -242,8 +248,8 @@ Decision Planner::tuned_only(const Task& task) const {
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::set<std::pair<std::string, FieldMap>> in_use;
-  for (const Decision& decision : admitted(query))
-    if (is_tuned(decision.provenance)) in_use.emplace(decision.family->name(), decision.config);
+  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key()))
+    if (is_tuned(match.provenance) && from_match(query, match)) in_use.emplace(match.winner.family, match.winner.config);
   for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
   for (const auto& [family, config] : in_use) candidates.push_back({.family = family, .config = config, .in_use = true});
   return candidates;

@@ -74,7 +74,7 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
   const std::vector<ops::Launch> launches = family.launches(query, candidate.config, {});
   const auto kernels = ready_kernels(session_.kernels(), launches);
-  tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.is_default ? std::string() : screen(kernels, launches)};
+  tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.must_run() ? std::string() : screen(kernels, launches)};
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     compiled.registers = std::max(compiled.registers, kernels[i]->registers);
     compiled.spill_bytes += kernels[i]->spill_bytes;

@@ -130,7 +130,7 @@ tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::s
   const tune::Frame question{.fields = {{"verb", "candidate"},
                                         {"family", candidate.family},
                                         {"config", to_text(candidate.config)},
-                                        {"default", candidate.is_default ? "1" : "0"},
+                                        {"must_run", candidate.must_run() ? "1" : "0"},
                                         {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
                              .bytes = {}};
   const State state = exchange(*process_, question, answer, wait);

@@ -103,7 +103,7 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
   const std::string slow = asked.text("slow_us");
   const double slow_us = slow.empty() ? INFINITY : std::strtod(slow.c_str(), nullptr);
   try {
-    return run({.family = family, .config = *config, .is_default = asked.number("default") != 0}, slow_us);
+    return run({.family = family, .config = *config, .in_use = asked.number("must_run") != 0}, slow_us);
   } catch (const std::exception& error) {
     return told(tune::failure_status(error, "faulted"), error.what());
   }

@@ -19,6 +19,7 @@ class FakeCompiler : public device::Compiler {
  public:
   mutable std::atomic<int> compiles = 0;
   std::function<void(const device::Source&)> on_compile = [](const device::Source&) {};
+  std::int64_t spill_bytes = 0;
 
   std::string identity() const override { return "fake compiler 1"; }
   std::vector<std::string> options() const override { return {"-fake"}; }
@@ -26,7 +27,7 @@ class FakeCompiler : public device::Compiler {
   device::Image compile(const device::Source& source) const override {
     ++compiles;
     on_compile(source);
-    return {.binary = source.expression, .symbol = "fake", .registers = 32};
+    return {.binary = source.expression, .symbol = "fake", .registers = 32, .spill_bytes = spill_bytes};
   }
 };
 

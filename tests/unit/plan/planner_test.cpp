@@ -93,6 +93,15 @@ TEST_CASE("stored choices that the rules forbid or that nobody knows are counted
   CHECK(planning.fixture.counters->invalid_rows == 3);
 }
 
+TEST_CASE("a stored choice that the rules forbid counts once for a plan that races, too") {
+  Planning planning;
+  FieldMap forbidden = planning.default_config();
+  forbidden["dense_vector"] = "3";
+  planning.fixture.tuning->matches = {match_of(forbidden)};
+  planning.plan(Spmm{.n = 64}, {.effort = Effort::full, .budget_seconds = 0});
+  CHECK(planning.fixture.counters->invalid_rows == 1);
+}
+
 TEST_CASE("a stored choice whose kernel does not compile falls back to the heuristic with one warning") {
   Planning planning;
   const FieldMap standard = planning.default_config();

@@ -136,3 +136,21 @@ TEST_CASE("a workspace is poisoned before an output is looked at, and an output 
   CHECK(wrong.find("was not written") != std::string::npos);
   CHECK(racing.device->fills.front() == std::pair<int, std::int64_t>(0xff, 256));
 }
+
+TEST_CASE("code that spills is not worth measuring, unless it is the default or what plans take so far") {
+  Racing racing(Policy::warm);
+  racing.device->fake_compiler.spill_bytes = 8;
+  const ops::Query& query = *racing.task.query;
+  const tune::Candidate standard{.family = "bias_activation", .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
+  tune::Candidate other = standard;
+  other.config["block_threads"] = standard.config.at("block_threads") == "64" ? "128" : "64";
+  CHECK(racing.subject->compile(other).screened == "spills 8 bytes of registers");
+  for (const auto& [is_default, in_use] : {std::pair{true, false}, std::pair{false, true}}) {
+    other.is_default = is_default;
+    other.in_use = in_use;
+    const tune::Compiled compiled = racing.subject->compile(other);
+    CHECK(compiled.screened.empty());
+    CHECK(compiled.spill_bytes == 8);
+    CHECK(compiled.enqueue);
+  }
+}

@@ -51,7 +51,7 @@ class Served {
   tune::Frame ask_candidate() {
     const tune::Candidate candidate = plan::short_list(*query_, session_->max_workspace_bytes()).front();
     return ask(
-        {.fields = {{"verb", "candidate"}, {"family", candidate.family}, {"config", to_text(candidate.config)}, {"default", "1"}}, .bytes = {}});
+        {.fields = {{"verb", "candidate"}, {"family", candidate.family}, {"config", to_text(candidate.config)}, {"must_run", "1"}}, .bytes = {}});
   }
   test::FakeDevice& device() { return *fixture_.device; }
 
