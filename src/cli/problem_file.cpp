@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array of_the_command = {"--effort", "--budget", "--device", "--cache", "--explain", "--json"};
+constexpr std::array of_the_command = {"--effort", "--budget", "--device", "--cache", "--never-compile", "--explain", "--json"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";

@@ -37,6 +37,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--device", options.device, "auto (a GPU if there is one), cuda:I or emulator")->type_name("DEVICE")->capture_default_str();
   app.add_option("--seed", options.plan.seed, "Of the random matrix, the operands and the tuner")->type_name("SEED")->capture_default_str();
   app.add_option("--cache", options.cache, "Folder of the tuning and code caches instead of the default")->type_name("FOLDER");
+  app.add_flag("--never-compile", options.never_compile, "Call no compiler: fail, naming what is missing, where a kernel is not stored");
   app.add_flag("--explain", options.explain, "Tell which candidates there were, how fast, and why each other one was rejected");
   app.add_flag("--json", options.json, "Print one JSON object instead of the report");
 }

@@ -20,6 +20,7 @@ struct RunOptions {
   PlanOptions plan = {};
   std::string device = "auto";
   std::string cache = {};
+  bool never_compile = false;
   bool explain = false;
   bool json = false;
 };

@@ -17,6 +17,12 @@ namespace vostok::cli {
 
 namespace {
 
+Options run_options(const RunOptions& options, ProgressLine& progress) {
+  Options chosen = context_options(options.device, options.cache, progress);
+  if (options.never_compile) chosen.compile = CompilePolicy::never;
+  return chosen;
+}
+
 /// The topology, and what the report tells of it.
 Loaded add_matrix(RunReport& report, const RunOptions& options, const Context& context, sparse::Csr matrix) {
   const Stopwatch time;
@@ -41,7 +47,7 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
 /// Plans, executes on checked operands and measures.
 RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress) {
   sparse::Csr matrix = load_matrix(options, job);
-  const Context context(context_options(options.device, options.cache, progress));
+  const Context context(run_options(options, progress));
   device::Device& device = context.state()->session->device();
 
   RunReport report{.operation = job.operation(), .device = context.device()};

@@ -26,6 +26,18 @@ TEST_CASE("the second run compiles no kernel") {
   CHECK(json_of(tool.run(arguments))["compiled"] == 0);
 }
 
+TEST_CASE("--never-compile refuses what is not stored, by name, and runs what is") {
+  const Tool tool;
+  const auto arguments = spmm({"--random", "64x64x0.75", "--n", "16", "--json"});
+  const auto stored_only = arguments + Arguments{"--never-compile"};
+  const Outcome refused = tool.run(stored_only);
+  CHECK(refused.status == 3);
+  CHECK(contains(refused.errors, "row_tile"));
+  CHECK(refused.output.empty());
+  CHECK(json_of(tool.run(arguments))["compiled"] == 1);
+  CHECK(json_of(tool.run(stored_only))["verified"] == true);
+}
+
 TEST_CASE("--cache names another folder for the caches") {
   const Tool tool;
   const auto arguments = spmm({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", (tool.folder() / "other").string()});
