@@ -141,7 +141,8 @@ TEST_CASE("code that spills is not worth measuring, unless it is the default or 
   Racing racing(Policy::warm);
   racing.device->fake_compiler.spill_bytes = 8;
   const ops::Query& query = *racing.task.query;
-  const tune::Candidate standard{.family = "bias_activation", .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
+  const tune::Candidate standard{.family = "bias_activation",
+                                 .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
   tune::Candidate other = standard;
   other.config["block_threads"] = standard.config.at("block_threads") == "64" ? "128" : "64";
   CHECK(racing.subject->compile(other).screened == "spills 8 bytes of registers");
