@@ -12,7 +12,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vostok DESTINATION ${CMAKE_INSTA
 install(FILES ${PROJECT_SOURCE_DIR}/templates/abi/enums.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vostok RENAME enums.hpp)
 install(DIRECTORY DESTINATION ${CMAKE_INSTALL_DATADIR}/vostok)
 if(TARGET vostok_shipped)
-  install(FILES ${shipped_database} DESTINATION ${CMAKE_INSTALL_DATADIR}/vostok)
+  install(FILES ${shipped_database} ${shipped_kernels} DESTINATION ${CMAKE_INSTALL_DATADIR}/vostok)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

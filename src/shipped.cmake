@@ -21,3 +21,23 @@ add_custom_command(
   COMMENT "Making the shipped tuning.db"
   VERBATIM)
 add_custom_target(vostok_shipped ALL DEPENDS ${shipped_database})
+
+# Kernels of those choices, so that a GPU of the same model needs no compiler for them. They take NVRTC and minutes of time, and are not in tests.
+option(VOSTOK_SHIP_KERNELS "Compile the kernels of the shipped choices into share/vostok/code.db (needs NVRTC)" OFF)
+if(VOSTOK_SHIP_KERNELS)
+  if(NOT TARGET vostok_tool)
+    message(FATAL_ERROR "VOSTOK_SHIP_KERNELS needs the tool, and VOSTOK_TOOL is off")
+  endif()
+  set(shipped_kernels ${PROJECT_BINARY_DIR}/shipped/code.db)
+  set(likes)
+  foreach(text ${shipped_texts})
+    list(APPEND likes --like ${text})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${shipped_kernels}
+    COMMAND vostok_tool pack ${likes} --cache ${PROJECT_BINARY_DIR}/shipped/no-cache --out ${shipped_kernels}
+    DEPENDS ${shipped_texts} vostok_tool
+    COMMENT "Compiling the kernels of the shipped choices"
+    VERBATIM)
+  add_custom_target(vostok_shipped_kernels ALL DEPENDS ${shipped_kernels})
+endif()

@@ -20,9 +20,12 @@
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
+#include "cli/pack_choices.hpp"
+#include "cli/pack_progress.hpp"
 #include "cli/pack_tools.hpp"
 #include "cli/problem_file.hpp"
 #include "cli/tool_context.hpp"
+#include "context_state.hpp"
 #include "device/offline/boards.hpp"
 #include "plan/decision.hpp"
 
@@ -41,7 +44,15 @@ constexpr const char* pack_examples =
     "Examples:\n"
     "  vostok pack --arch sm_80,sm_90 --problems problems.txt --out code.db     the usual GPUs of two architectures\n"
     "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --out code.db   this GPU\n"
-    "  vostok pack --like tuning.db --problems problems.txt --out code.db       every GPU that was tuned, and with what was tuned for it";
+    "  vostok pack --like tuning.db --problems problems.txt --out code.db       every GPU that was tuned, and with what was tuned for it\n"
+    "  vostok pack --like tuning.db --out code.db                               everything that was tuned, whatever problems it was";
+
+/// The names of --like that are files of tuned choices; the others are GPUs.
+std::vector<std::string> files_of(const PackOptions& options) {
+  std::vector<std::string> files = options.like;
+  std::erase_if(files, [](const std::string& like) { return !fs::exists(like); });
+  return files;
+}
 
 /// Files of tuned choices, those of --like (which may be texts) as databases in the folder.
 std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& folder) {
@@ -49,8 +60,7 @@ std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& fo
   const auto add = [&](const fs::path& tuned) {
     if (fs::exists(tuned)) files.push_back(fs::absolute(tuned));
   };
-  for (const std::string& like : options.like) {
-    if (!fs::exists(like)) continue;  // the name of a GPU
+  for (const std::string& like : files_of(options)) {
     files.push_back(folder / fmt::format("like{}.db", files.size()));
     cache::write_content(cache::read_content(like), files.back());
   }
@@ -103,8 +113,12 @@ class Packing {
   Packing(const PackOptions& options, Context context)
       : options_(options), context_(std::move(context)), lines_(read_problem_file(options.problems)), failures_(lines_.size()) {}
 
-  PackedDevice run(std::vector<std::string>& failures) {
-    each_in_turn(lines_.size(), std::thread::hardware_concurrency(), [this](std::size_t i) { pack_line(lines_[i], failures_[i]); });
+  PackedDevice run(ProgressLine& line, std::vector<std::string>& failures) {
+    PackProgress progress(line, context_.device().name, lines_.size());
+    each_in_turn(lines_.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+      pack_line(lines_[i], failures_[i]);
+      progress.one_is_done();
+    });
     for (std::string& failure : failures_)
       if (!failure.empty()) failures.push_back(std::move(failure));
     const DeviceInfo& info = context_.device();
@@ -145,6 +159,12 @@ class Packing {
   std::atomic<std::int64_t> tuned_ = 0;
   std::atomic<std::int64_t> nearest_ = 0;
 };
+
+PackedDevice pack_one(const PackOptions& options, const std::vector<std::string>& files, const Context& context, ProgressLine& progress,
+                      std::vector<std::string>& failures) {
+  if (!options.problems.empty()) return Packing(options, context).run(progress, failures);
+  return pack_choices(context, choices_for(files, context.state()->session->device_key()), progress, failures);
+}
 
 /// What could not be written is in memory only.
 void require_complete(const fs::path& packed, const PackReport& report) {
@@ -189,6 +209,9 @@ std::vector<std::string> pack_targets(const PackOptions& options) {
 
 PackReport pack(const PackOptions& options) {
   const std::vector<std::string> targets = pack_targets(options);
+  const std::vector<std::string> files = files_of(options);
+  if (options.problems.empty() && files.empty())
+    fail(ErrorCode::invalid_argument, "cannot pack: give --problems, or by --like a file of tuned choices, which are then packed, all of them");
   const TemporaryFolder folder;
   const std::vector<fs::path> tuned = tuned_files(options, folder.path());
   PackReport report;
@@ -197,8 +220,7 @@ PackReport pack(const PackOptions& options) {
     Options context = context_options("compile:" + target, {}, progress);
     context.cache = caches_in(folder.path(), tuned);
     context.nvrtc = options.nvrtc;
-    progress.update(fmt::format("packing for {}", target));
-    report.devices.push_back(Packing(options, Context(context)).run(report.failures));
+    report.devices.push_back(pack_one(options, files, Context(context), progress, report.failures));
   }
   progress.clear();
   const fs::path packed = folder.path() / "packed" / cache::file_name(cache::Content::code);
@@ -243,7 +265,9 @@ void add_pack(CLI::App& parent, int& status) {
       ->type_name("NAMES")
       ->delimiter(',');
   app.add_option("--like", options->like, "GPUs by their drivers' name, or files (tuning.db or its dump) that have rows of them")->type_name("NAME");
-  app.add_option("--problems", options->problems, "File with a problem on each line: what follows `vostok run`")->type_name("FILE")->required();
+  app.add_option("--problems", options->problems,
+                 "File with a problem on each line: what follows `vostok run`. Without it, every choice of --like's files")
+      ->type_name("FILE");
   app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
   app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
   app.add_flag("--json", *json, "Print one JSON object instead of the report");

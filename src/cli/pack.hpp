@@ -12,7 +12,7 @@ namespace vostok::cli {
 struct PackOptions {
   std::vector<std::string> architectures = {};  ///< "sm_80", ...
   std::vector<std::string> like = {};           ///< names of GPUs, or files of tuned choices, whose devices are meant
-  std::filesystem::path problems = {};
+  std::filesystem::path problems = {};          ///< empty: every choice that the files of `like` hold is packed
   std::filesystem::path out = {};
   std::string cache = {};                           ///< folder of the tuned choices; empty: the default
   std::optional<std::filesystem::path> nvrtc = {};  ///< default: searched for
@@ -38,9 +38,9 @@ struct PackReport {
 /// The devices that the options mean, as open_compile_only takes them, each once. Errors: invalid_argument, io_failure.
 std::vector<std::string> pack_targets(const PackOptions& options);
 
-/// Plans every problem for every device, and puts all kernels of the plans, of packing, of the topologies' steps and of the tools that take such
-/// matrices (cli/pack_tools.hpp) into `options.out`, which is replaced as a whole. A problem that cannot be planned for a device is a failure in the
-/// report. Errors: invalid_argument, io_failure, no_compiler.
+/// Plans every problem (or, without problems, what every choice of the files was made for) for every device, and puts all kernels of the plans, of
+/// packing, of the topologies' steps and of the tools that take such matrices (cli/pack_tools.hpp) into `options.out`, which is replaced as a whole.
+/// A problem that cannot be planned for a device is a failure in the report. Errors: invalid_argument, io_failure, no_compiler.
 PackReport pack(const PackOptions& options);
 
 std::string pack_text(const PackOptions& options, const PackReport& report);

@@ -38,6 +38,8 @@ void compile(const Tool& tool) {
 void compile_conversions(const Context& context, const Topology& topology, Dtype type) {
   Nowhere nowhere;
   const auto [rows, cols] = std::pair(topology.rows(), topology.cols());
+  // The largest elements are found in an order of all of them, beside the matrix.
+  if (2.0 * static_cast<double>(rows) * static_cast<double>(cols) * size_of(type) > static_cast<double>(context.device().memory_bytes)) return;
   const DenseView dense{.data = nowhere.data(), .rows = rows, .cols = cols, .element = type};
   compile([&] { sparse_above(context, dense, 0); });
   for (const Per per : {Per::matrix, Per::row}) compile([&] { sparse_largest(context, dense, 1, per); });

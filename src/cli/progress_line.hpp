@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace vostok::cli {
 
+/// Thread-safe: what several threads have to say comes one after the other.
 class ProgressLine {
  public:
   ProgressLine() = default;
@@ -22,6 +24,10 @@ class ProgressLine {
   void note(std::string_view text);
 
  private:
+  void take_off();
+  void print(std::string_view text);
+
+  std::mutex mutex_;
   bool shown_ = false;
   std::optional<std::chrono::steady_clock::time_point> noted_;  ///< when the last line was written where there is no terminal
 };

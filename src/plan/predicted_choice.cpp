@@ -10,32 +10,21 @@
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
 #include "plan/candidates.hpp"
+#include "plan/task_text.hpp"
 
 namespace vostok::plan {
 
 namespace {
 
-TopologyStatistics statistics_of(const Features& features) {
-  const auto rows = static_cast<double>(features.m);
-  return {.rows = features.m,
-          .cols = features.k,
-          .nonzeros = features.nonzeros,
-          .longest_row = features.longest_row,
-          .mean_row = features.m > 0 ? static_cast<double>(features.nonzeros) / rows : 0,
-          .row_variation = features.row_variation,
-          .sorted = true};
-}
-
 template <class QueryType>
-std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, const FieldMap& fields, const device::Device& device) {
+std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, const TaskText& text, const device::Device& device) {
   const auto query = std::make_shared<QueryType>();
   try {
-    for (const auto& [field, value] : fields) ops::set_field(query->problem, fmt::format("{}={}", field, value));
+    for (const auto& [field, value] : text.problem) ops::set_field(query->problem, fmt::format("{}={}", field, value));
   } catch (const Error&) {
     return nullptr;  // of another version
   }
   const Features& features = key.features;
-  if constexpr (requires { query->problem.n; }) query->problem.n = features.n;
   if constexpr (requires { query->problem.index; }) {
     const auto index = codegen::parse_value<IndexType>(features.index);
     if (!index) return nullptr;
@@ -43,13 +32,13 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
   }
   query->operation = operation;
   query->exact = key.exact;
-  query->statistics = statistics_of(features);
-  query->n = {.least = features.n, .most = features.n};
+  query->statistics = *text.statistics;
+  query->n = text.n;
   query->device = &device;
   return query;
 }
 
-using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, const FieldMap&, const device::Device&);
+using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, const TaskText&, const device::Device&);
 
 Read reader_of(std::string_view operation) {
   if (operation == "spmm") return &read<ops::SpmmQuery>;
@@ -65,23 +54,15 @@ Read reader_of(std::string_view operation) {
 }  // namespace
 
 std::shared_ptr<ops::Query> query_of(const ProblemKey& key, const device::Device& device) {
-  auto fields = parse_field_map(key.exact);
-  if (!fields) return nullptr;
-  // What a plan adds to its problem's fields where it restricts its choices.
-  const auto take = [&](const char* name) -> std::optional<std::string> {
-    const auto node = fields->extract(name);
-    return node ? std::optional(node.mapped()) : std::nullopt;
-  };
-  const auto family = take("family");
-  const auto format = take("packed_format");
-  // A stride that follows the structure is in the key by what it is a multiple of: a packed one is the default.
-  std::erase_if(*fields, [](const auto& field) { return field.second == "packed"; });
+  const auto text = text_of(key);
+  if (!text) return nullptr;
   for (const std::string_view operation : ops::operations()) {
     if (operation != key.operation || reader_of(operation) == nullptr) continue;
-    auto query = reader_of(operation)(operation, key, *fields, device);
+    auto query = reader_of(operation)(operation, key, *text, device);
     if (!query) return nullptr;
-    query->only_family = family.value_or("");
-    query->packed_format = format;
+    query->policy = text->policy;
+    query->only_family = text->family;
+    query->packed_format = text->packed_format;
     return query;
   }
   return nullptr;

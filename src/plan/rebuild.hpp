@@ -18,13 +18,15 @@ Task rebuild(const Planner& planner, std::string_view operation, const TaskText&
   device::Device& device = planner.session()->device();
   Problem problem{};
   for (const auto& [field, value] : text.problem) ops::set_field(problem, fmt::format("{}={}", field, value));
-  const TopologyStatistics statistics = topology ? topology.state()->statistics(Op::transposed(problem)) : TopologyStatistics{};
+  TopologyStatistics statistics = text.statistics.value_or(TopologyStatistics{});
+  if (topology && !text.statistics) statistics = topology.state()->statistics(Op::transposed(problem));
   const auto query = ops::resolved_query<typename Op::Query>(operation, std::move(problem), statistics, text.n, &device);
-  query->policy = text.policy;
+  apply_options(*query, {.family = text.family, .policy = text.policy});
   Task task{.query = query, .topology = topology, .make_case = [&device, query, topology, seed] {
               return Op::make_case(device, *query, topology ? topology.state()->host_copy() : sparse::Csr{}, seed);
             }};
   if constexpr (packs_values<Problem>) task.packing = Op::packing(query->problem, query);
+  if (text.packed_format && task.packing) task.query = task.packing->restricted(*text.packed_format);
   return task;
 }
 

@@ -26,6 +26,17 @@ constexpr std::array rebuilders = {
     Rebuilder{"im2col", &rebuild<Im2col>},
 };
 
+TopologyStatistics statistics_of(const Features& features) {
+  const auto rows = static_cast<double>(features.m);
+  return {.rows = features.m,
+          .cols = features.k,
+          .nonzeros = features.nonzeros,
+          .longest_row = features.longest_row,
+          .mean_row = features.m > 0 ? static_cast<double>(features.nonzeros) / rows : 0,
+          .row_variation = features.row_variation,
+          .sorted = true};
+}
+
 }  // namespace
 
 TaskText text_of(const ops::Query& query) {
@@ -35,6 +46,29 @@ TaskText text_of(const ops::Query& query) {
   fields->erase("family");
   fields->erase("packed_format");
   return {.operation = std::string(query.operation), .problem = *std::move(fields), .n = query.n, .policy = query.policy};
+}
+
+std::optional<TaskText> text_of(const ProblemKey& key) {
+  auto fields = parse_field_map(key.exact);
+  if (!fields) return std::nullopt;
+  // What a plan adds to its problem's fields where it restricts its choices.
+  const auto take = [&](const char* field) -> std::optional<std::string> {
+    const auto node = fields->extract(field);
+    return node ? std::optional(node.mapped()) : std::nullopt;
+  };
+  const auto family = take("family");
+  const auto format = take("packed_format");
+  // A stride that follows the structure is in the key by what it is a multiple of: a packed one is the default.
+  std::erase_if(*fields, [](const auto& field) { return field.second == "packed"; });
+  const std::int64_t n = key.features.n;
+  if (n > 0) fields->emplace("n", std::to_string(n));
+  return TaskText{.operation = key.operation,
+                  .problem = *std::move(fields),
+                  .n = {.least = n, .most = n},
+                  .policy = key.policy == name(Policy::cold) ? Policy::cold : Policy::warm,
+                  .family = family.value_or(""),
+                  .packed_format = format,
+                  .statistics = statistics_of(key.features)};
 }
 
 Task rebuilt_task(const Planner& planner, const TaskText& text, const Topology& topology, std::uint64_t seed) {

@@ -183,6 +183,71 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
   CHECK(context.counters().kernels_compiled == 0);
 }
 
+TEST_CASE("without problems every choice of a file is packed with what its plan needs, from matrices that stand in for what was tuned") {
+  const TemporaryFolder folder;
+  const fs::path problems = folder.write("problems.txt",
+                                         "softmax --random 256x512x0.9\n"
+                                         "spmm --random 128x96x0.8x0.7 --n 64 --value-lifetime persistent\n"
+                                         "spmm --random 128x96x0.8 --n 64 --dtype f16 --transpose --family row_tile\n"
+                                         "spmm --random 70000x8x0.5 --n 4 --transpose\n"
+                                         "sddmm --random 64x256x0.95 --n 32 --dtype bf16 --output-dtype f32\n"
+                                         "im2col --channels 3 --height 8 --width 8\n");
+  const fs::path packed = folder / "packed.db";
+  const fs::path tuned = folder / "tuned.db";
+  const FakeNvrtc nvrtc;
+  const test::FakeDriver driver(any_arguments);
+  const std::vector<ProblemLine> lines = read_problem_file(problems);
+  cache::TuningContent content;
+  {
+    const Context context(Options{.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path});
+    for (const ProblemLine& line : lines) {
+      const Loaded loaded = load(line.options, *line.job, context);
+      const AnyPlan plan = line.job->plan(context, loaded.topology, line.options.plan);
+      content.winners.push_back({.problem = plan::problem_key(*plan.state()->choices.front().query),
+                                 .device = context.state()->session->device_key(),
+                                 .winner = {.family = plan.family(), .config = plan.config(), .median_us = 5, .rounds = 15}});
+    }
+  }
+  cache::write_content(content, tuned);
+  const PackReport report = pack({.like = {tuned.string()}, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+  for (const std::string& failure : report.failures) CHECK(failure == "");
+  REQUIRE(report.devices.size() == 1);
+  CHECK(report.devices[0].problems == std::ssize(lines));
+  CHECK(report.devices[0].tuned == std::ssize(lines));
+  CHECK(report.devices[0].nearest == 0);
+
+  Options options = packed_only("cuda:0", packed, folder / "cache");
+  options.cache.read_only.push_back(tuned);
+  const Context context(options);
+  for (const ProblemLine& line : lines) {
+    CAPTURE(line.text);
+    const Loaded loaded = load(line.options, *line.job, context);
+    CHECK(line.job->plan(context, loaded.topology, line.options.plan).provenance() != Provenance::heuristic);
+  }
+  CHECK(context.counters().kernels_compiled == 0);
+
+  const test::Caught nothing = test::caught([&] { pack({.like = {"NVIDIA H200"}, .out = packed}); });
+  CHECK(nothing.code == ErrorCode::invalid_argument);
+  CHECK(nothing.says("--problems"));
+}
+
+TEST_CASE("a choice whose problem this version does not know is a failure by its name, and the others are packed") {
+  const TemporaryFolder folder;
+  const FakeNvrtc nvrtc;
+  const fs::path tuned = folder / "tuned.db";
+  const plan::DeviceKey gpu{
+      .name = "Fake GPU", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = std::int64_t{1} << 34, .l2_bytes = 1 << 25};
+  cache::write_content(
+      {.winners = {{.problem = {.operation = "spmm", .exact = "of_the_future=true", .features = {.m = 8, .k = 8, .n = 4, .nonzeros = 8}},
+                    .device = gpu,
+                    .winner = {.family = "row_tile", .config = {}, .median_us = 5, .rounds = 15}}}},
+      tuned);
+  const PackReport report = pack({.like = {tuned.string()}, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+  REQUIRE(report.failures.size() == 1);
+  CHECK(contains(report.failures[0], "spmm m 8 k 8 n 4 nonzeros 8 (of_the_future=true)"));
+  CHECK(report.devices[0].problems == 0);
+}
+
 TEST_CASE("doctor tells that new values cannot be packed where the kernel for that is not stored, though the problem can be planned") {
   const TemporaryFolder folder;
   const fs::path problems = folder.write("problems.txt", "spmm --random 24x40x0.5 --n 8 --family row_tile --value-lifetime persistent\n");

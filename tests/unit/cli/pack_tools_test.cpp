@@ -107,3 +107,13 @@ TEST_CASE("a tool whose result takes kernels that run says so where nothing runs
   CHECK(error.code == ErrorCode::no_device);
   CHECK(error.says("Fake GPU"));
 }
+
+TEST_CASE("a graph whose dense form no GPU holds is packed without the kernels for that") {
+  const TemporaryFolder folder;
+  const FakeNvrtc nvrtc;
+  const fs::path problems = folder.write("problems.txt", "spmm --random 262144x262144x0.999999 --n 4\n");
+  const PackReport report =
+      pack({.like = {"NVIDIA H200"}, .problems = problems, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+  for (const std::string& failure : report.failures) CHECK(failure == "");
+  CHECK(report.devices[0].problems == 1);
+}

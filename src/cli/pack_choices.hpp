@@ -1,0 +1,24 @@
+// What `vostok pack` compiles where no problems are named: the kernels of every choice that a file holds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <vostok/context.hpp>
+
+#include "cache/tuning_content.hpp"
+#include "cli/pack.hpp"
+#include "cli/progress_line.hpp"
+
+namespace vostok::cli {
+
+/// The choices of these files for GPUs of this model, each problem's once: of the first file that has one.
+std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files, const plan::DeviceKey& device);
+
+/// Plans each of these on a context that only compiles and finds them in its caches, so that their kernels are in its code cache: of the choice, of
+/// the forms that it reads, of packing, and the tools that take such a matrix. A matrix of the sizes and row lengths that the choice was made for
+/// stands in for the one that nobody has any more. What cannot be planned is said in `failures`.
+PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, ProgressLine& line,
+                          std::vector<std::string>& failures);
+
+}  // namespace vostok::cli
