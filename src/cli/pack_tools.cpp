@@ -38,8 +38,6 @@ void compile(const Tool& tool) {
 void compile_conversions(const Context& context, const Topology& topology, Dtype type) {
   Nowhere nowhere;
   const auto [rows, cols] = std::pair(topology.rows(), topology.cols());
-  // The largest elements are found in an order of all of them, beside the matrix.
-  if (2.0 * static_cast<double>(rows) * static_cast<double>(cols) * size_of(type) > static_cast<double>(context.device().memory_bytes)) return;
   const DenseView dense{.data = nowhere.data(), .rows = rows, .cols = cols, .element = type};
   compile([&] { sparse_above(context, dense, 0); });
   for (const Per per : {Per::matrix, Per::row}) compile([&] { sparse_largest(context, dense, 1, per); });
@@ -61,9 +59,12 @@ void compile_linear_indices(const Topology& topology) {
   if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere.data()));
 }
 
-void compile_masks(const Context& context, std::int64_t rows, std::int64_t cols) {
-  compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = 0.5}); });
-  compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = 0.5}); });
+/// Of the matrix's own sparsity: arrays are made for the nonzeros that a mask has.
+void compile_masks(const Context& context, const sparse::Csr& matrix) {
+  const auto [rows, cols] = std::pair(matrix.rows, matrix.cols);
+  const double sparsity = 1 - static_cast<double>(matrix.nonzeros()) / static_cast<double>(rows) / static_cast<double>(cols);
+  compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
+  compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BandedMask{.rows = rows, .cols = cols}); });
   // Its probabilities, one for each distance from the diagonal, are made on the host, and its kernels are the same for every shape.
   constexpr std::int64_t few = 64;
@@ -91,7 +92,7 @@ void compile_tools(const Context& context, const sparse::Csr& matrix, const Topo
   for (const Dtype type : types) compile_conversions(context, topology, type);
   compile_permutations(context, matrix, topology);
   compile_linear_indices(topology);
-  compile_masks(context, matrix.rows, matrix.cols);
+  compile_masks(context, matrix);
 }
 
 }  // namespace vostok::cli
