@@ -108,7 +108,7 @@ TEST_CASE("a tool whose result takes kernels that run says so where nothing runs
   CHECK(error.says("Fake GPU"));
 }
 
-TEST_CASE("a graph whose dense form no GPU holds is packed without the kernels for that") {
+TEST_CASE("a graph is packed for, of which a mask with half of all elements would have no memory") {
   const TemporaryFolder folder;
   const FakeNvrtc nvrtc;
   const fs::path problems = folder.write("problems.txt", "spmm --random 262144x262144x0.999999 --n 4\n");
