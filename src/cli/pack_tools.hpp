@@ -14,8 +14,8 @@ namespace vostok::cli {
 std::vector<Dtype> value_types(const AnyProblem& problem);
 
 /// Uses every tool on a context that only compiles, so that their kernels are in its caches: dense to sparse and back for values of these types,
-/// transpose, sorted columns, linear indices, and masks, all of the matrix's shape and index width. Not to dense and back where the GPU has no memory
-/// for that. `topology` is the matrix's. Errors: those of the tools.
+/// transpose, sorted columns, linear indices, and masks, all of the matrix's shape and index width. `topology` is the matrix's. Errors: those of
+/// the tools.
 void compile_tools(const Context& context, const sparse::Csr& matrix, const Topology& topology, const std::vector<Dtype>& types);
 
 }  // namespace vostok::cli
