@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "cli/random_matrix.hpp"
-#include "plan/topology_state.hpp"
+#include "plan/tools.hpp"
 #include "sparse/read.hpp"
 
 namespace vostok::cli {
@@ -32,7 +32,7 @@ sparse::Csr load_matrix(const RunOptions& options, const Job& job) {
   } else if (!options.band.empty()) {
     const AttentionMask band = parse_band(options.band, options.plan.seed);
     require_memory(job, band.rows, band.cols, expected_nonzeros(band));
-    return {};
+    matrix = plan::host_mask(band);
   } else if (job.masked()) {
     const RandomMatrix shape = parse_random_matrix(options.random);
     require_memory(job, shape.rows, shape.cols, shape.nonzeros());
@@ -42,18 +42,14 @@ sparse::Csr load_matrix(const RunOptions& options, const Job& job) {
   return matrix;
 }
 
-Loaded make_topology(const RunOptions& options, const Context& context, sparse::Csr matrix) {
-  if (options.band.empty()) {
-    Topology topology = context.topology(matrix.view());
-    return {.matrix = std::move(matrix), .topology = std::move(topology)};
-  }
-  const Topology mask = make_mask(context, parse_band(options.band, options.plan.seed));
-  return {.matrix = mask.state()->host_copy(), .topology = mask};
+Loaded make_topology(const Context& context, sparse::Csr matrix) {
+  Topology topology = context.topology(matrix.view());
+  return {.matrix = std::move(matrix), .topology = std::move(topology)};
 }
 
 Loaded load(const RunOptions& options, const Job& job, const Context& context) {
   if (!job.masked()) return {};
-  return make_topology(options, context, load_matrix(options, job));
+  return make_topology(context, load_matrix(options, job));
 }
 
 std::string source_words(const RunOptions& options) {

@@ -20,12 +20,11 @@ struct Loaded {
 /// What can be said without reading a file. Errors: invalid_argument where a job that needs a matrix has none, or a malformed one.
 void require_matrix(const RunOptions& options, const Job& job);
 
-/// What can be had without a device; nothing of a band, which the device makes. Errors: io_failure, invalid_topology, out_of_memory, those of
-/// require_matrix.
+/// Errors: io_failure, invalid_topology, out_of_memory, those of require_matrix.
 sparse::Csr load_matrix(const RunOptions& options, const Job& job);
 
-/// The topology of what load_matrix gave; of a band, its matrix too.
-Loaded make_topology(const RunOptions& options, const Context& context, sparse::Csr matrix);
+/// The topology of what load_matrix gave.
+Loaded make_topology(const Context& context, sparse::Csr matrix);
 
 /// Both steps; nothing for jobs without a matrix.
 Loaded load(const RunOptions& options, const Job& job, const Context& context);

@@ -91,15 +91,6 @@ std::vector<std::string> devices_in(const fs::path& tuned) {
 
 std::string architecture_of(const std::string& target) { return device::offline::describe(target).info.architecture; }
 
-/// A band's mask is made by kernels: by the emulator's, where the device only compiles.
-Loaded load_for(const ProblemLine& line, const Context& context) {
-  if (line.options.band.empty()) return load(line.options, *line.job, context);
-  const Context emulator(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
-  Loaded loaded = load(line.options, *line.job, emulator);
-  loaded.topology = context.topology(loaded.matrix.view());
-  return loaded;
-}
-
 /// Whether all of a plan's choices come from where `holds` says.
 template <class Holds>
 bool every_choice(const Explanation& explanation, const Holds& holds) {
@@ -135,7 +126,7 @@ class Packing {
   void pack_line(ProblemLine& line, std::string& failure) {
     try {
       Loaded loaded;
-      if (line.job->masked()) loaded = load_for(line, context_);
+      if (line.job->masked()) loaded = load(line.options, *line.job, context_);
       const AnyPlan plan = line.job->plan(context_, loaded.topology, line.options.plan);
       ++planned_;
       count(plan.explain(Detail::choice));

@@ -26,7 +26,7 @@ Options run_options(const RunOptions& options, ProgressLine& progress) {
 /// The topology, and what the report tells of it.
 Loaded add_matrix(RunReport& report, const RunOptions& options, const Context& context, sparse::Csr matrix) {
   const Stopwatch time;
-  Loaded loaded = make_topology(options, context, std::move(matrix));
+  Loaded loaded = make_topology(context, std::move(matrix));
   report.matrix =
       MatrixReport{.source = source_words(options), .note = loaded.matrix.note, .statistics = loaded.topology.statistics(), .topology_ms = time.ms()};
   return loaded;

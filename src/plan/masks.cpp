@@ -1,6 +1,11 @@
 #include "plan/masks.hpp"
 
+#include <abi/random_keys.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <vector>
 
 #include "base/checked.hpp"
 #include "plan/tool_checks.hpp"
@@ -40,6 +45,18 @@ struct Band {
 Band band_of(std::int64_t width, bool causal) {
   const std::int64_t before = causal ? width - 1 : width / 2;
   return {.before = before, .after = width - 1 - before};
+}
+
+void require_attention(const AttentionMask& mask) {
+  require_share("sparsity", mask.sparsity);
+  require_least("width", mask.width, 1);
+}
+
+/// Of an element, by its distance from the diagonal.
+std::vector<std::uint32_t> probabilities_of(const AttentionMask& mask) {
+  const auto [before, after] = band_of(mask.width, mask.causal);
+  return ops::falling_probabilities(
+      {.rows = mask.rows, .cols = mask.cols, .before = before, .after = after, .causal = mask.causal, .density = 1 - mask.sparsity});
 }
 
 }  // namespace
@@ -109,13 +126,10 @@ Topology make_mask(const std::shared_ptr<Session>& session, const BandedMask& ma
 }
 
 Topology make_mask(const std::shared_ptr<Session>& session, const AttentionMask& mask, Stream stream) {
-  require_share("sparsity", mask.sparsity);
-  require_least("width", mask.width, 1);
+  require_attention(mask);
   const ops::Queue queue = begin(*session, mask.rows, mask.cols, stream);
   const auto [before, after] = band_of(mask.width, mask.causal);
-  const ops::QueuedMemory probabilities = upload(
-      queue, ops::falling_probabilities(
-                 {.rows = mask.rows, .cols = mask.cols, .before = before, .after = after, .causal = mask.causal, .density = 1 - mask.sparsity}));
+  const ops::QueuedMemory probabilities = upload(queue, probabilities_of(mask));
   return run_mask(session, queue,
                   {.traits = {.kind = MaskKind::attention},
                    .args = {.rows_per_rule = 1,
@@ -127,6 +141,26 @@ Topology make_mask(const std::shared_ptr<Session>& session, const AttentionMask&
                             .band_after = after,
                             .causal = mask.causal}})
       .topology;
+}
+
+sparse::Csr host_mask(const AttentionMask& mask) {
+  require_attention(mask);
+  require_shape(what, mask.rows, mask.cols);
+  const auto [before, after] = band_of(mask.width, mask.causal);
+  const std::vector<std::uint32_t> probabilities = probabilities_of(mask);
+  sparse::Csr csr{.rows = mask.rows, .cols = mask.cols, .row_offsets = {0}};
+  csr.row_offsets.reserve(static_cast<std::size_t>(mask.rows) + 1);
+  for (std::int64_t row = 0; row < mask.rows; ++row) {
+    const unsigned long long seed_of_row = row_seed(mask.seed, row);
+    const std::int64_t end = mask.causal ? std::min(mask.cols, row + 1) : mask.cols;
+    for (std::int64_t column = 0; column < end; ++column) {
+      const bool in_band = column >= row - before && column <= row + after;
+      if (in_band || draw(seed_of_row, column) < probabilities[static_cast<std::size_t>(std::abs(row - column))])
+        csr.column_indices.push_back(static_cast<std::int32_t>(column));
+    }
+    csr.row_offsets.push_back(std::ssize(csr.column_indices));
+  }
+  return csr;
 }
 
 }  // namespace vostok::plan

@@ -57,7 +57,9 @@ class SurveyPlanner final : public Planner {
     for (const ops::Launch& launch : decision.family->launches(query, decision.config, {}))
       choice.kernels.push_back(looked_up(launch.request(), launch.shared_bytes()));
     survey_.choices.push_back(std::move(choice));
-    if (task.topology) built([&] { task.topology.state()->pointers(decision.family->needs(query, decision.config)); });
+    if (!task.topology) return;
+    for (const std::string& missing : task.topology.state()->missing_steps()) note_missing(missing);
+    built([&] { task.topology.state()->pointers(decision.family->needs(query, decision.config)); });
   }
 
   /// False, and a note, where a kernel of the library's own steps is missing.
@@ -68,10 +70,14 @@ class SurveyPlanner final : public Planner {
       return true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::missing_kernel) throw;
-      std::vector<std::string>& notes = survey_.missing_forms;
-      if (std::find(notes.begin(), notes.end(), error.what()) == notes.end()) notes.emplace_back(error.what());
+      note_missing(error.what());
       return false;
     }
+  }
+
+  void note_missing(const std::string& missing) const {
+    std::vector<std::string>& notes = survey_.missing_forms;
+    if (std::find(notes.begin(), notes.end(), missing) == notes.end()) notes.push_back(missing);
   }
 
   Survey& survey_;

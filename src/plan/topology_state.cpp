@@ -122,7 +122,8 @@ void TopologyState::build_on_host(const CsrView& csr) {
 }
 
 /// On a device that only compiles: the kernels that a structure in device memory would have needed so far. Every form is then derived as from
-/// such a structure, so that its kernels are compiled too, and what they would have measured is measured here.
+/// such a structure, so that its kernels are compiled too, and what they would have measured is measured here. Where nothing may compile, what is
+/// missing is noted: a survey tells it with the rest.
 void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
   const auto& [rows, cols, nonzeros] = std::tie(own_.statistics.rows, own_.statistics.cols, own_.statistics.nonzeros);
   if (!own_.wide_offsets) {
@@ -134,16 +135,27 @@ void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
   const Measuring measuring(queue(), cols);
   const ops::CsrArrays stored = own_.arrays();
   const void* const source = measuring.measures;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::missing_kernel) throw;
+      missing_steps_.emplace_back(error.what());
+    }
+  };
   for (const IntegerType offsets : {IntegerType::i32, IntegerType::i64})
     for (const IntegerType indices : {IntegerType::u16, IntegerType::i32, IntegerType::i64})
       for (const bool counted : {false, true})
-        ops::copy_and_check(
-            queue(), {.rows = rows, .cols = cols, .row_offsets = plan::array_of(source, offsets), .column_indices = plan::array_of(source, indices)},
-            stored, {.column_counts = counted ? measuring.column_counts : nullptr}, measuring.measures);
-  if (counts_columns_early(cols, nonzeros)) scan_columns(queue(), measuring, cols, nonzeros);
+        attempt([&] {
+          ops::copy_and_check(
+              queue(),
+              {.rows = rows, .cols = cols, .row_offsets = plan::array_of(source, offsets), .column_indices = plan::array_of(source, indices)}, stored,
+              {.column_counts = counted ? measuring.column_counts : nullptr}, measuring.measures);
+        });
+  if (counts_columns_early(cols, nonzeros)) attempt([&] { scan_columns(queue(), measuring, cols, nonzeros); });
   if (own_.statistics.sorted) return;
   const bool duplicates = own_.statistics.duplicates;
-  find_duplicates();
+  attempt([&] { find_duplicates(); });
   own_.statistics.duplicates = transposed_.statistics.duplicates = duplicates;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <vostok/topology.hpp>
 
@@ -52,6 +53,9 @@ struct TopologyState {
   /// Lock-free: `execute` says on which stream it queued work that reads this topology.
   void note_use(Stream stream) noexcept { used_.note(stream); }
 
+  /// On a device that only compiles, where nothing may compile: what the steps lack that take such a structure from device memory.
+  const std::vector<std::string>& missing_steps() const { return missing_steps_; }
+
   /// Where the library queues work on this topology's device: its own stream.
   ops::Queue queue() const;
 
@@ -74,6 +78,7 @@ struct TopologyState {
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   bool transpose_measured_ = false;
   std::optional<TopologyStatistics> known_transpose_;                    ///< from the host, where no kernel can measure it
+  std::vector<std::string> missing_steps_;                               ///< why kernels of the rehearsal are not there
   std::string digest_;                                                   ///< empty: not yet known
   std::shared_ptr<const char> source_ = std::make_shared<const char>();  ///< whoever reads the CSR arrays has a copy
   std::atomic<bool> released_ = false;                                   ///< the CSR arrays are gone

@@ -119,6 +119,9 @@ TEST_CASE("an attention mask has its band, the density asked for beyond it, fall
     CAPTURE(causal);
     const AttentionMask mask{.rows = 160, .cols = 160, .width = 8, .sparsity = 0.9, .causal = causal, .seed = seed};
     const sparse::Csr csr = mask_everywhere(mask);
+    const sparse::Csr on_host = plan::host_mask(mask);
+    CHECK(on_host.row_offsets == csr.row_offsets);
+    CHECK(on_host.column_indices == csr.column_indices);
     std::int64_t band = 0, beyond = 0, near = 0, near_places = 0, places = 0;
     for (std::int64_t row = 0; row < 160; ++row)
       for (std::int64_t column = 0; column < (causal ? row + 1 : 160); ++column) {

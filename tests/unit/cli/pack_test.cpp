@@ -272,6 +272,25 @@ TEST_CASE("doctor tells that new values cannot be packed where the kernel for th
   CHECK(object["problems"][0]["missing_kernels"].size() == 1);
 }
 
+TEST_CASE("doctor lists what problems lack on a GPU that is not here, also where nothing is stored, and that they lack nothing once it is packed") {
+  const TemporaryFolder folder;
+  const FakeNvrtc nvrtc;
+  const fs::path problems = folder.write("problems.txt", "spmm --random 64x48x0.8 --n 8\nsddmm --random 64x48x0.8 --n 8\n");
+  const fs::path cache = folder / "cache";
+  const auto check = [&] { return check_problems(read_problem_file(problems), "compile:NVIDIA H200", cache.string()); };
+  const ProblemCheck empty = check();
+  for (const CheckedProblem& problem : empty.problems) {
+    CHECK(problem.error == "");
+    CHECK_FALSE(problem.plans_without_compiler());
+    CHECK_FALSE(problem.survey.missing_kernels().empty());
+    REQUIRE_FALSE(problem.survey.missing_forms.empty());
+    CHECK(contains(problem.survey.missing_forms.front(), "check_rows"));
+  }
+  fs::create_directories(cache);
+  pack({.like = {"NVIDIA H200"}, .problems = problems, .out = cache / "code.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+  CHECK(check().complete());
+}
+
 TEST_CASE("the tool packs what it can, and says what it cannot") {
   const Tool tool;
   tool.folder().write("problems.txt", "softmax --random 64x64x0.5\nspmm --matrix missing.smtx --n 4\n");
