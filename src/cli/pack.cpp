@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -21,7 +20,7 @@
 #include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/pack_choices.hpp"
-#include "cli/pack_progress.hpp"
+#include "cli/pack_tally.hpp"
 #include "cli/pack_tools.hpp"
 #include "cli/problem_file.hpp"
 #include "cli/tool_context.hpp"
@@ -105,31 +104,25 @@ class Packing {
       : options_(options), context_(std::move(context)), lines_(read_problem_file(options.problems)), failures_(lines_.size()) {}
 
   PackedDevice run(ProgressLine& line, std::vector<std::string>& failures) {
-    PackProgress progress(line, context_.device().name, lines_.size());
+    PackTally tally(context_, line, lines_.size());
     each_in_turn(lines_.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-      pack_line(lines_[i], failures_[i]);
-      progress.one_is_done();
+      pack_line(lines_[i], tally, failures_[i]);
+      tally.one_is_done();
     });
     for (std::string& failure : failures_)
       if (!failure.empty()) failures.push_back(std::move(failure));
-    const DeviceInfo& info = context_.device();
-    return {.name = info.name,
-            .architecture = info.architecture,
-            .multiprocessors = info.multiprocessors,
-            .kernels = context_.counters().kernels_compiled,
-            .problems = planned_,
-            .tuned = tuned_,
-            .nearest = nearest_};
+    return tally.packed();
   }
 
  private:
-  void pack_line(ProblemLine& line, std::string& failure) {
+  void pack_line(ProblemLine& line, PackTally& tally, std::string& failure) {
     try {
       Loaded loaded;
       if (line.job->masked()) loaded = load(line.options, *line.job, context_);
       const AnyPlan plan = line.job->plan(context_, loaded.topology, line.options.plan);
-      ++planned_;
-      count(plan.explain(Detail::choice));
+      const Explanation explanation = plan.explain(Detail::choice);
+      tally.count(every_choice(explanation, plan::is_tuned),
+                  every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =
@@ -137,18 +130,10 @@ class Packing {
     }
   }
 
-  void count(const Explanation& explanation) {
-    if (every_choice(explanation, plan::is_tuned)) ++tuned_;
-    else if (every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; })) ++nearest_;
-  }
-
   const PackOptions& options_;
   Context context_;
   std::vector<ProblemLine> lines_;  ///< their jobs keep their plans
   std::vector<std::string> failures_;
-  std::atomic<std::int64_t> planned_ = 0;
-  std::atomic<std::int64_t> tuned_ = 0;
-  std::atomic<std::int64_t> nearest_ = 0;
 };
 
 PackedDevice pack_one(const PackOptions& options, const std::vector<std::string>& files, const Context& context, ProgressLine& progress,

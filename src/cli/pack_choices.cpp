@@ -1,13 +1,12 @@
 #include "cli/pack_choices.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 #include <thread>
 
 #include "base/each_in_turn.hpp"
 #include "base/text.hpp"
-#include "cli/pack_progress.hpp"
+#include "cli/pack_tally.hpp"
 #include "cli/pack_tools.hpp"
 #include "codegen/fields.hpp"
 #include "context_state.hpp"
@@ -51,7 +50,7 @@ std::string words(const cache::WinnerRow& row) {
 
 class ChoicePacking {
  public:
-  explicit ChoicePacking(const Context& context) : context_(context), planner_(*context.state()->planner) {}
+  ChoicePacking(const Context& context, PackTally& tally) : context_(context), planner_(*context.state()->planner), tally_(tally) {}
 
   void pack(const cache::WinnerRow& row) {
     const auto text = plan::text_of(row.problem);
@@ -64,19 +63,10 @@ class ChoicePacking {
       matrix = stand_in(row.problem.features, transposed != text->problem.end() && transposed->second == "true");
       topology = context_.topology(matrix.view());
     }
-    count(choose(*text, topology), row);
+    const plan::Choice choice = choose(*text, topology);
+    const bool is_its_own = choice.decision->family->name() == row.winner.family && choice.decision->config == row.winner.config;
+    tally_.count(is_its_own, choice.decision->provenance != Provenance::heuristic);
     if (masked) compile_tools(context_, matrix, topology, element_types(*text));
-  }
-
-  PackedDevice packed() const {
-    const DeviceInfo& info = context_.device();
-    return {.name = info.name,
-            .architecture = info.architecture,
-            .multiprocessors = info.multiprocessors,
-            .kernels = context_.counters().kernels_compiled,
-            .problems = planned_,
-            .tuned = tuned_,
-            .nearest = nearest_};
   }
 
  private:
@@ -91,18 +81,9 @@ class ChoicePacking {
     return choice;
   }
 
-  void count(const plan::Choice& choice, const cache::WinnerRow& row) {
-    ++planned_;
-    const bool is_its_own = choice.decision->family->name() == row.winner.family && choice.decision->config == row.winner.config;
-    if (is_its_own) ++tuned_;
-    else if (choice.decision->provenance != Provenance::heuristic) ++nearest_;
-  }
-
   const Context& context_;
   const plan::Planner& planner_;
-  std::atomic<std::int64_t> planned_ = 0;
-  std::atomic<std::int64_t> tuned_ = 0;
-  std::atomic<std::int64_t> nearest_ = 0;
+  PackTally& tally_;
 };
 
 }  // namespace
@@ -118,8 +99,8 @@ std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files,
 
 PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, ProgressLine& line,
                           std::vector<std::string>& failures) {
-  ChoicePacking packing(context);
-  PackProgress progress(line, context.device().name, choices.size());
+  PackTally tally(context, line, choices.size());
+  ChoicePacking packing(context, tally);
   std::vector<std::string> reasons(choices.size());
   each_in_turn(choices.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
     try {
@@ -127,11 +108,11 @@ PackedDevice pack_choices(const Context& context, const std::vector<cache::Winne
     } catch (const std::exception& error) {
       reasons[i] = fmt::format("{}: {}", words(choices[i]), error.what());
     }
-    progress.one_is_done();
+    tally.one_is_done();
   });
   for (std::string& reason : reasons)
     if (!reason.empty()) failures.push_back(std::move(reason));
-  return packing.packed();
+  return tally.packed();
 }
 
 }  // namespace vostok::cli
