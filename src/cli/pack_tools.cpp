@@ -61,7 +61,7 @@ void compile_linear_indices(const Topology& topology) {
 
 /// Of the matrix's own sparsity: arrays are made for the nonzeros that a mask has.
 void compile_masks(const Context& context, const sparse::Csr& matrix) {
-  const auto [rows, cols] = std::pair(matrix.rows, matrix.cols);
+  const std::int64_t rows = matrix.rows, cols = matrix.cols;
   const double sparsity = 1 - static_cast<double>(matrix.nonzeros()) / static_cast<double>(rows) / static_cast<double>(cols);
   compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });

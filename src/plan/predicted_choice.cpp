@@ -32,7 +32,7 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
   }
   query->operation = operation;
   query->exact = key.exact;
-  query->statistics = *text.statistics;
+  query->statistics = text.statistics.value_or(TopologyStatistics{});
   query->n = text.n;
   query->device = &device;
   return query;

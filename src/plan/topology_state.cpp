@@ -125,7 +125,7 @@ void TopologyState::build_on_host(const CsrView& csr) {
 /// such a structure, so that its kernels are compiled too, and what they would have measured is measured here. Where nothing may compile, what is
 /// missing is noted: a survey tells it with the rest.
 void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
-  const auto& [rows, cols, nonzeros] = std::tie(own_.statistics.rows, own_.statistics.cols, own_.statistics.nonzeros);
+  const std::int64_t rows = own_.statistics.rows, cols = own_.statistics.cols, nonzeros = own_.statistics.nonzeros;
   if (!own_.wide_offsets) {
     const sparse::Csr structure{.rows = rows, .cols = cols, .row_offsets = std::move(own_.host_offsets), .column_indices = columns};
     const sparse::Csr transpose = sparse::transpose(structure).csr;

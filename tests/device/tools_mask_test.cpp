@@ -86,7 +86,7 @@ TEST_CASE("columns of a uniform mask are spread evenly, and another seed gives a
 TEST_CASE("a block mask keeps whole blocks, equally many in each row of blocks, cut by the edges") {
   const BlockMask mask{.rows = 37, .cols = 50, .block_size = 8, .sparsity = 0.6, .seed = seed};
   const sparse::Csr csr = mask_everywhere(mask);
-  std::vector<std::int64_t> elements(5 * 7, 0);
+  std::vector<std::int64_t> elements(std::size_t{5} * 7, 0);
   for_each_nonzero(csr, [&](std::int64_t row, std::int64_t column) { ++elements[static_cast<std::size_t>(row / 8 * 7 + column / 8)]; });
   std::int64_t blocks = 0;
   for (std::int64_t block = 0; block < 35; ++block) {
