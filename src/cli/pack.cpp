@@ -19,6 +19,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
+#include "cli/pack_candidates.hpp"
 #include "cli/pack_choices.hpp"
 #include "cli/pack_tally.hpp"
 #include "cli/pack_tools.hpp"
@@ -44,7 +45,9 @@ constexpr const char* pack_examples =
     "  vostok pack --arch sm_80,sm_90 --problems problems.txt --out code.db     the usual GPUs of two architectures\n"
     "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --out code.db   this GPU\n"
     "  vostok pack --like tuning.db --problems problems.txt --out code.db       every GPU that was tuned, and with what was tuned for it\n"
-    "  vostok pack --like tuning.db --out code.db                               everything that was tuned, whatever problems it was";
+    "  vostok pack --like tuning.db --out code.db                               everything that was tuned, whatever problems it was\n"
+    "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --candidates 50 --out code.db\n"
+    "                                                                           what will be tuned there, which then measures and hardly compiles";
 
 /// The names of --like that are files of tuned choices; the others are GPUs.
 std::vector<std::string> files_of(const PackOptions& options) {
@@ -123,11 +126,19 @@ class Packing {
       const Explanation explanation = plan.explain(Detail::choice);
       tally.count(every_choice(explanation, plan::is_tuned),
                   every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
+      for (const plan::SurveyedChoice& choice : choices_of(line, loaded.topology))
+        compile_candidates(*context_.state()->session, *choice.asked, loaded.topology, options_.candidates);
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =
           fmt::format("{} for {} ({}): {}", place_of(options_.problems, line), context_.device().architecture, context_.device().name, error.what());
     }
+  }
+
+  /// None where nothing is asked of them.
+  std::vector<plan::SurveyedChoice> choices_of(const ProblemLine& line, const Topology& topology) const {
+    if (options_.candidates <= 0) return {};
+    return line.job->survey(context_, topology, line.options.plan).choices;
   }
 
   const PackOptions& options_;
@@ -139,7 +150,7 @@ class Packing {
 PackedDevice pack_one(const PackOptions& options, const std::vector<std::string>& files, const Context& context, ProgressLine& progress,
                       std::vector<std::string>& failures) {
   if (!options.problems.empty()) return Packing(options, context).run(progress, failures);
-  return pack_choices(context, choices_for(files, context.state()->session->device_key()), progress, failures);
+  return pack_choices(context, choices_for(files, context.state()->session->device_key()), options.candidates, progress, failures);
 }
 
 /// What could not be written is in memory only.
@@ -244,6 +255,9 @@ void add_pack(CLI::App& parent, int& status) {
   app.add_option("--problems", options->problems,
                  "File with a problem on each line: what follows `vostok run`. Without it, every choice of --like's files")
       ->type_name("FILE");
+  app.add_option("--candidates", options->candidates, "Also so many candidates of each problem: those that `vostok tune` tries first")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
   app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
   app.add_flag("--json", *json, "Print one JSON object instead of the report");

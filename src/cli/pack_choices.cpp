@@ -6,6 +6,7 @@
 
 #include "base/each_in_turn.hpp"
 #include "base/text.hpp"
+#include "cli/pack_candidates.hpp"
 #include "cli/pack_tally.hpp"
 #include "cli/pack_tools.hpp"
 #include "codegen/fields.hpp"
@@ -50,7 +51,8 @@ std::string words(const cache::WinnerRow& row) {
 
 class ChoicePacking {
  public:
-  ChoicePacking(const Context& context, PackTally& tally) : context_(context), planner_(*context.state()->planner), tally_(tally) {}
+  ChoicePacking(const Context& context, int candidates, PackTally& tally)
+      : context_(context), planner_(*context.state()->planner), candidates_(candidates), tally_(tally) {}
 
   void pack(const cache::WinnerRow& row) {
     const auto text = plan::text_of(row.problem);
@@ -78,11 +80,13 @@ class ChoicePacking {
       const plan::PackingKernel kernel = task.packing->kernel(format);
       planner_.session()->kernels().get(kernel.request, kernel.shared_bytes);
     }
+    compile_candidates(*planner_.session(), *task.query, topology, candidates_);
     return choice;
   }
 
   const Context& context_;
   const plan::Planner& planner_;
+  int candidates_;
   PackTally& tally_;
 };
 
@@ -97,10 +101,10 @@ std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files,
   return choices;
 }
 
-PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, ProgressLine& line,
+PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates, ProgressLine& line,
                           std::vector<std::string>& failures) {
   PackTally tally(context, line, choices.size());
-  ChoicePacking packing(context, tally);
+  ChoicePacking packing(context, candidates, tally);
   std::vector<std::string> reasons(choices.size());
   each_in_turn(choices.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
     try {

@@ -53,7 +53,7 @@ class SurveyPlanner final : public Planner {
 
   void note(const Task& task, const Decision& decision) const {
     const ops::Query& query = *task.query;
-    SurveyedChoice choice{.query = query_words(query), .decision = decision};
+    SurveyedChoice choice{.query = query_words(query), .asked = task.query, .decision = decision};
     for (const ops::Launch& launch : decision.family->launches(query, decision.config, {}))
       choice.kernels.push_back(looked_up(launch.request(), launch.shared_bytes()));
     survey_.choices.push_back(std::move(choice));

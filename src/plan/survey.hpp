@@ -17,6 +17,7 @@ struct SurveyedKernel {
 /// One choice that the plan would make.
 struct SurveyedChoice {
   std::string query = {};  ///< in words
+  std::shared_ptr<const ops::Query> asked = {};
   Decision decision = {};  ///< without kernels
   std::vector<SurveyedKernel> kernels = {};
 

@@ -11,6 +11,7 @@
 #include "cli/problem_check.hpp"
 #include "cli/problem_file.hpp"
 #include "context_state.hpp"
+#include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "plan/plan_state.hpp"
 #include "unit/cli/pack_fixture.hpp"
@@ -229,6 +230,39 @@ TEST_CASE("without problems every choice of a file is packed with what its plan 
   const test::Caught nothing = test::caught([&] { pack({.like = {"NVIDIA H200"}, .out = packed}); });
   CHECK(nothing.code == ErrorCode::invalid_argument);
   CHECK(nothing.says("--problems"));
+}
+
+TEST_CASE("with candidates the kernels that a race tries first are packed, and fewer where fewer are asked for") {
+  const TemporaryFolder folder;
+  const FakeNvrtc nvrtc;
+  const fs::path problems = folder.write("problems.txt", "spmm --random 128x96x0.8 --n 64\n");
+  const auto kernels = [&](int candidates) {
+    const PackReport report = pack({.like = {"NVIDIA H200"},
+                                    .problems = problems,
+                                    .candidates = candidates,
+                                    .out = folder / fmt::format("{}.db", candidates),
+                                    .cache = folder / "none",
+                                    .nvrtc = nvrtc.path});
+    for (const std::string& failure : report.failures) CHECK(failure == "");
+    return report.devices[0].kernels;
+  };
+  const std::int64_t of_choices = kernels(0);
+  const std::int64_t with_few = kernels(8);
+  CHECK(with_few > of_choices);
+  CHECK(kernels(300) > with_few + 200);  // beyond the short list
+
+  Options options = packed_only("compile:NVIDIA H200", folder / "8.db", folder / "cache");
+  const Context context(options);
+  const ProblemLine line = std::move(read_problem_file(problems).front());
+  const Topology topology = load(line.options, *line.job, context).topology;
+  const auto choices = line.job->survey(context, topology, line.options.plan).choices;
+  REQUIRE(choices.size() == 1);
+  plan::Session& session = *context.state()->session;
+  const auto raced = plan::candidates_of(*choices.front().asked, Effort::full, session.max_workspace_bytes());
+  REQUIRE(raced.size() > 8);
+  for (std::size_t i = 0; i < 8; ++i)
+    for (const ops::Launch& launch : ops::find_family("spmm", raced[i].family)->launches(*choices.front().asked, raced[i].config, {}))
+      CHECK(session.kernels().has(launch.request(), launch.shared_bytes()));
 }
 
 TEST_CASE("a choice whose problem this version does not know is a failure by its name, and the others are packed") {

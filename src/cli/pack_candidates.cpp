@@ -1,0 +1,39 @@
+#include "cli/pack_candidates.hpp"
+
+#include <vector>
+
+#include "plan/candidates.hpp"
+#include "plan/topology_state.hpp"
+
+namespace vostok::cli {
+
+namespace {
+
+/// The short list comes first in both; the whole space is looked through where that is not enough.
+std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes, std::size_t count) {
+  std::vector<tune::Candidate> candidates = plan::candidates_of(query, Effort::quick, max_workspace_bytes);
+  if (candidates.size() < count) candidates = plan::candidates_of(query, Effort::full, max_workspace_bytes);
+  if (candidates.size() > count) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end());
+  return candidates;
+}
+
+void compile_candidate(plan::Session& session, const ops::Query& query, const Topology& topology, const tune::Candidate& candidate) {
+  const ops::Family& family = *ops::find_family(query.operation, candidate.family);
+  for (const ops::Launch& launch : family.launches(query, candidate.config, {})) session.kernels().get(launch.request(), launch.shared_bytes());
+  if (topology) topology.state()->pointers(family.needs(query, candidate.config));
+}
+
+}  // namespace
+
+void compile_candidates(plan::Session& session, const ops::Query& query, const Topology& topology, int count) {
+  if (count <= 0) return;
+  for (const tune::Candidate& candidate : first_candidates(query, session.max_workspace_bytes(), static_cast<std::size_t>(count))) {
+    try {
+      compile_candidate(session, query, topology, candidate);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::compile_failed) throw;
+    }
+  }
+}
+
+}  // namespace vostok::cli
