@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "plan/candidates.hpp"
+#include "plan/kernels.hpp"
 #include "plan/topology_state.hpp"
 
 namespace vostok::cli {

@@ -251,13 +251,13 @@ TEST_CASE("with candidates the kernels that a race tries first are packed, and f
   CHECK(with_few > of_choices);
   CHECK(kernels(300) > with_few + 200);  // beyond the short list
 
-  Options options = packed_only("compile:NVIDIA H200", folder / "8.db", folder / "cache");
+  const Options options = packed_only("compile:NVIDIA H200", folder / "8.db", folder / "cache");
   const Context context(options);
   const ProblemLine line = std::move(read_problem_file(problems).front());
   const Topology topology = load(line.options, *line.job, context).topology;
   const auto choices = line.job->survey(context, topology, line.options.plan).choices;
   REQUIRE(choices.size() == 1);
-  plan::Session& session = *context.state()->session;
+  const plan::Session& session = *context.state()->session;
   const auto raced = plan::candidates_of(*choices.front().asked, Effort::full, session.max_workspace_bytes());
   REQUIRE(raced.size() > 8);
   for (std::size_t i = 0; i < 8; ++i)
