@@ -127,7 +127,7 @@ class Packing {
       tally.count(every_choice(explanation, plan::is_tuned),
                   every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
       for (const plan::SurveyedChoice& choice : choices_of(line, loaded.topology))
-        compile_candidates(*context_.state()->session, *choice.asked, loaded.topology, options_.candidates);
+        compile_candidates(*context_.state()->session, *choice.query, loaded.topology, options_.candidates);
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =

@@ -12,6 +12,7 @@
 #include "codegen/fields.hpp"
 #include "context_state.hpp"
 #include "plan/decision.hpp"
+#include "plan/features.hpp"
 #include "plan/nearest.hpp"
 #include "plan/packed.hpp"
 #include "plan/task_text.hpp"
@@ -41,12 +42,6 @@ std::vector<Dtype> element_types(const plan::TaskText& text) {
     if (const auto found = text.problem.find(field); found != text.problem.end())
       if (const auto type = codegen::parse_value<Dtype>(found->second)) types.insert(*type);
   return {types.begin(), types.end()};
-}
-
-std::string words(const cache::WinnerRow& row) {
-  const plan::Features& features = row.problem.features;
-  return fmt::format("{} m {} k {} n {} nonzeros {} ({}), {}", row.problem.operation, features.m, features.k, features.n, features.nonzeros,
-                     row.problem.exact, row.winner.family);
 }
 
 class ChoicePacking {
@@ -110,7 +105,7 @@ PackedDevice pack_choices(const Context& context, const std::vector<cache::Winne
     try {
       packing.pack(choices[i]);
     } catch (const std::exception& error) {
-      reasons[i] = fmt::format("{}: {}", words(choices[i]), error.what());
+      reasons[i] = fmt::format("{}, {}: {}", plan::key_words(choices[i].problem), choices[i].winner.family, error.what());
     }
     tally.one_is_done();
   });

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <mutex>
-#include <utility>
+#include <string>
 
 #include <vostok/context.hpp>
 

@@ -29,7 +29,7 @@ CheckedProblem check_one(const ProblemLine& line, const Context& context) {
 std::string choice_text(const plan::SurveyedChoice& choice) {
   const plan::Decision& decision = choice.decision;
   const auto stored = std::count_if(choice.kernels.begin(), choice.kernels.end(), [](const plan::SurveyedKernel& kernel) { return kernel.stored; });
-  std::string text = fmt::format("  {}\n    choice: {} {}\n    from: {}", choice.query, decision.family->name(), to_text(decision.config),
+  std::string text = fmt::format("  {}\n    choice: {} {}\n    from: {}", choice.words(), decision.family->name(), to_text(decision.config),
                                  name(decision.provenance));
   if (!decision.note.empty()) text += ", " + decision.note;
   text += fmt::format("\n    kernels: {} of {} stored\n", stored, choice.kernels.size());
@@ -57,12 +57,9 @@ std::string problem_text(const CheckedProblem& problem) {
 }
 
 ordered_json choice_json(const plan::SurveyedChoice& choice) {
-  ordered_json object = {{"query", choice.query},
-                         {"family", choice.decision.family->name()},
-                         {"config", choice.decision.config},
-                         {"provenance", name(choice.decision.provenance)},
-                         {"note", choice.decision.note},
-                         {"tuned", choice.tuned()}};
+  ordered_json object = {{"query", choice.words()},          {"family", choice.decision.family->name()},
+                         {"config", choice.decision.config}, {"provenance", name(choice.decision.provenance)},
+                         {"note", choice.decision.note},     {"tuned", choice.tuned()}};
   object["kernels"] = ordered_json::array();
   for (const plan::SurveyedKernel& kernel : choice.kernels)
     object["kernels"].push_back({{"expression", kernel.expression}, {"stored", kernel.stored}});

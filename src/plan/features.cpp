@@ -34,11 +34,13 @@ std::string feature_bucket(const TopologyStatistics& statistics) {
                      log_step(skew) / 2);
 }
 
-std::string query_words(const ops::Query& query) {
-  const Features features = features_of(query);
-  return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", query.operation, features.m, features.k, features.n, features.nonzeros, query.exact,
-                     name(query.policy));
+std::string key_words(const ProblemKey& key) {
+  const Features& features = key.features;
+  return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", key.operation, features.m, features.k, features.n, features.nonzeros, key.exact,
+                     key.policy);
 }
+
+std::string query_words(const ops::Query& query) { return key_words(problem_key(query)); }
 
 std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);

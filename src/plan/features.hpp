@@ -16,6 +16,7 @@ ProblemKey problem_key(const ops::Query& query);
 std::string feature_bucket(const TopologyStatistics& statistics);
 
 /// "spmm m 64 k 32 n 8 nonzeros 1024 (element=f32 ...)", for messages.
+std::string key_words(const ProblemKey& key);
 std::string query_words(const ops::Query& query);
 
 /// The memo's key: exact problem, exact features, the range of n.

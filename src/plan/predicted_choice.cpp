@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "base/field_map.hpp"
 #include "base/text.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"

@@ -53,7 +53,7 @@ class SurveyPlanner final : public Planner {
 
   void note(const Task& task, const Decision& decision) const {
     const ops::Query& query = *task.query;
-    SurveyedChoice choice{.query = query_words(query), .asked = task.query, .decision = decision};
+    SurveyedChoice choice{.query = task.query, .decision = decision};
     for (const ops::Launch& launch : decision.family->launches(query, decision.config, {}))
       choice.kernels.push_back(looked_up(launch.request(), launch.shared_bytes()));
     survey_.choices.push_back(std::move(choice));
@@ -95,12 +95,14 @@ std::string listed(const char* what, const std::vector<std::string>& items) {
 
 }  // namespace
 
+std::string SurveyedChoice::words() const { return query_words(*query); }
+
 bool SurveyedChoice::tuned() const { return is_tuned(decision.provenance); }
 
 std::vector<std::string> Survey::missing_choices() const {
   std::vector<std::string> queries;
   for (const SurveyedChoice& choice : choices)
-    if (!choice.tuned()) queries.push_back(choice.query);
+    if (!choice.tuned()) queries.push_back(choice.words());
   return queries;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,11 @@ struct SurveyedKernel {
 
 /// One choice that the plan would make.
 struct SurveyedChoice {
-  std::string query = {};  ///< in words
-  std::shared_ptr<const ops::Query> asked = {};
+  std::shared_ptr<const ops::Query> query = {};
   Decision decision = {};  ///< without kernels
   std::vector<SurveyedKernel> kernels = {};
 
+  std::string words() const;  ///< of the query
   /// Tuned for exactly this problem on a device of this kind.
   bool tuned() const;
 };
@@ -28,7 +29,8 @@ struct SurveyedChoice {
 struct Survey {
   std::vector<SurveyedChoice> choices = {};
   std::vector<SurveyedKernel> packing = {};  ///< what Plan::pack runs, where values are packed once; planning does without
-  /// Of the topology's derived forms (transpose, row order, packed strips, ...), why they cannot be made: the first kernel that each lacks.
+  /// Of the topology's derived forms (transpose, row order, packed strips, ...), why they cannot be made: the first kernel that each lacks; on a
+  /// device that only compiles, of the steps that take the structure from device memory, too.
   std::vector<std::string> missing_forms = {};
 
   std::vector<std::string> missing_choices() const;  ///< the queries in words of those that are not tuned

@@ -14,6 +14,7 @@
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
 #include "plan/candidates.hpp"
+#include "plan/features.hpp"
 #include "plan/predicted_choice.hpp"
 #include "unit/fakes/fake_device.hpp"
 
@@ -37,9 +38,7 @@ std::string exact_of(const ops::Query& query) {
 cache::TuningContent shipped() { return cache::read_content(std::filesystem::path(VOSTOK_SOURCE_FOLDER) / "cache/shipped/nvidia-h200.tuning.txt"); }
 
 std::string words(const cache::WinnerRow& row) {
-  const plan::Features& features = row.problem.features;
-  return fmt::format("{} m {} k {} n {} nonzeros {} ({}), {} {}", row.problem.operation, features.m, features.k, features.n, features.nonzeros,
-                     row.problem.exact, row.winner.family, to_text(row.winner.config));
+  return fmt::format("{}, {} {}", plan::key_words(row.problem), row.winner.family, to_text(row.winner.config));
 }
 
 }  // namespace

@@ -258,10 +258,10 @@ TEST_CASE("with candidates the kernels that a race tries first are packed, and f
   const auto choices = line.job->survey(context, topology, line.options.plan).choices;
   REQUIRE(choices.size() == 1);
   const plan::Session& session = *context.state()->session;
-  const auto raced = plan::candidates_of(*choices.front().asked, Effort::full, session.max_workspace_bytes());
+  const auto raced = plan::candidates_of(*choices.front().query, Effort::full, session.max_workspace_bytes());
   REQUIRE(raced.size() > 8);
   for (std::size_t i = 0; i < 8; ++i)
-    for (const ops::Launch& launch : ops::find_family("spmm", raced[i].family)->launches(*choices.front().asked, raced[i].config, {}))
+    for (const ops::Launch& launch : ops::find_family("spmm", raced[i].family)->launches(*choices.front().query, raced[i].config, {}))
       CHECK(session.kernels().has(launch.request(), launch.shared_bytes()));
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("a choice whose problem this version does not know is a failure by its
       tuned);
   const PackReport report = pack({.like = {tuned.string()}, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
   REQUIRE(report.failures.size() == 1);
-  CHECK(contains(report.failures[0], "spmm m 8 k 8 n 4 nonzeros 8 (of_the_future=true)"));
+  CHECK(contains(report.failures[0], "spmm m 8 k 8 n 4 nonzeros 8 (of_the_future=true, warm), row_tile: "));
   CHECK(report.devices[0].problems == 0);
 }
 

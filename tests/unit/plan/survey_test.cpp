@@ -53,9 +53,9 @@ TEST_CASE("a survey of a composed plan has the choices of every step") {
   Surveying surveying;
   const plan::Survey survey = surveying.survey(SparseAttention{.n = 16});
   REQUIRE(survey.choices.size() == 3);
-  CHECK(survey.choices[0].query.starts_with("sddmm m 64 k 48 n 16"));
-  CHECK(survey.choices[1].query.starts_with("softmax"));
-  CHECK(survey.choices[2].query.starts_with("spmm"));
+  CHECK(survey.choices[0].words().starts_with("sddmm m 64 k 48 n 16"));
+  CHECK(survey.choices[1].words().starts_with("softmax"));
+  CHECK(survey.choices[2].words().starts_with("spmm"));
   CHECK(survey.missing_kernels().size() >= 3);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("a survey of a transposed product takes the transpose's statistics, an
   Surveying surveying;
   const plan::Survey survey = surveying.survey(Spmm{.n = 16, .sparse_transposed = true});
   REQUIRE(survey.choices.size() == 1);
-  CHECK(survey.choices[0].query.starts_with("spmm m 48 k 64 n 16"));
+  CHECK(survey.choices[0].words().starts_with("spmm m 48 k 64 n 16"));
   REQUIRE_FALSE(survey.missing_forms.empty());
   CHECK(survey.missing_forms.front().find("vostok::") != std::string::npos);
 }
