@@ -46,8 +46,17 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
           fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
     }
   }
-  if (compiling && session_.compile() != CompilePolicy::never) compiling();
-  return load(compile(request, key), shared_bytes);
+  return load(compile_once(request, key, compiling), shared_bytes);
+}
+
+device::Image Kernels::compile_once(const codegen::KernelRequest& request, const std::string& key, const std::function<void()>& compiling) {
+  const auto image = compiled_.get(key, [&] {
+    if (auto stored = session_.code().find(key)) return *std::move(stored);
+    if (compiling && session_.compile() != CompilePolicy::never) compiling();
+    return compile(request, key);
+  });
+  compiled_.erase(key);  // it is in the store
+  return *image;
 }
 
 device::Image Kernels::compile(const codegen::KernelRequest& request, const std::string& key) {

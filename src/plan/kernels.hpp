@@ -51,12 +51,16 @@ class Kernels {
  private:
   static std::string loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes);
   ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling);
+  /// Of those that want one key's code at a time the first compiles it, and the others take it.
+  device::Image compile_once(const codegen::KernelRequest& request, const std::string& key, const std::function<void()>& compiling);
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
   ReadyKernel load(device::Image image, std::int64_t shared_bytes);
 
   Session& session_;  ///< owns this
   /// Kernels stay loaded until the context ends: unloading one waits for the GPU.
   SingleFlight<std::string, ReadyKernel> loaded_;
+  /// What is being compiled, by its code's key: kernels that differ in the shared memory they ask for are one code.
+  SingleFlight<std::string, device::Image> compiled_;
 };
 
 }  // namespace vostok::plan

@@ -50,6 +50,26 @@ TEST_CASE("many threads that want one kernel compile it once") {
   CHECK(fixture.device->fake_compiler.compiles == 1);
 }
 
+TEST_CASE("threads that want one code with different shared memory compile it once") {
+  constexpr int count = 8;
+  test::Fixture fixture;
+  std::latch everyone(count);
+  fixture.device->fake_compiler.on_compile = [&](const device::Source&) { everyone.wait(); };
+  const auto session = fixture.session();
+  plan::Kernels& kernels = session->kernels();
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(count);
+    for (int i = 0; i < count; ++i)
+      threads.emplace_back([&, i] {
+        everyone.count_down();
+        kernels.get(request, 1024 * i);
+      });
+  }
+  CHECK(fixture.device->fake_compiler.compiles == 1);
+  CHECK(kernels.get(request, 1024) != kernels.get(request, 2048));
+}
+
 TEST_CASE("a failed compile is not remembered") {
   test::Fixture fixture;
   bool broken = true;
