@@ -1,8 +1,9 @@
 // What a plan costs the host, for each family: made anew in a process that has
-// no cache, from a cold process's files, and when everything is there. Each
-// first plan is made in a process of its own, because a process pays once for
-// what its plans share. On "compile:NAME" no GPU is needed: everything but the driver's part (loading, attributes, building the topology's forms) is
-// measured. The file is written after each row: a run that is ended keeps what it has.
+// no cache, from a cold process's files (the kernels, and the choice as tuning
+// stores it or, without one, as the cost models make it), and when everything is
+// there. Each first plan is made in a process of its own, because a process pays
+// once for what its plans share. On "compile:NAME" no GPU is needed: everything but the driver's part (loading, attributes, building the topology's
+// forms) is measured. The file is written after each row: a run that is ended keeps what it has.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,9 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/run_record.hpp"
 #include "ops/family.hpp"
+#include "plan/features.hpp"
+#include "plan/plan_state.hpp"
+#include "plan/session.hpp"
 #include "sparse/generate.hpp"
 #include "tune/samples.hpp"
 
@@ -33,9 +37,11 @@ constexpr std::uint64_t seed = 1;
 struct PlanBenchOptions : RunOptions {
   int repeats = 50;
   int processes = 5;
+  int cold_processes = 9;
   std::string filter = {};
   std::string once = {};  ///< of a child process: the subject's name
   bool may_compile = false;
+  bool keep_choice = false;
 };
 
 /// A problem that is planned with one family, or with any (an empty name).
@@ -93,6 +99,14 @@ const Subject& subject_named(const std::vector<Subject>& subjects, const std::st
   return *found;
 }
 
+/// As tuning stores it, so that the next process finds it decided.
+void store_choice(const AnyPlan& plan) {
+  const PlanState& state = *plan.state();
+  for (const plan::Choice& choice : state.choices)
+    state.session->tuning().set_winner(plan::problem_key(*choice.query), state.session->device_key(),
+                                       {.family = std::string(choice.decision->family->name()), .config = choice.decision->config});
+}
+
 /// A child's work: one plan, and what it took as a line of JSON on stdout.
 void plan_once(const PlanBenchOptions& options) {
   const std::vector<Subject> subjects = all_subjects();
@@ -111,6 +125,7 @@ void plan_once(const PlanBenchOptions& options) {
     line["family"] = plan->family();
     line["compiled"] = context.counters().kernels_compiled - compiled_before;
     line["compiler_us"] = context.counters().compile_us;
+    if (options.keep_choice) store_choice(*plan);
   } catch (const Error& error) {
     line = {{"failure", error.what()}, {"declined", error.code() == ErrorCode::unsupported}};
   }
@@ -120,9 +135,9 @@ void plan_once(const PlanBenchOptions& options) {
 std::string quoted(const std::string& word) { return "'" + word + "'"; }
 
 /// Runs plan_once in a process of its own.
-Json in_child(const PlanBenchOptions& options, const Subject& subject, const std::filesystem::path& cache, bool may_compile) {
-  const std::string command = fmt::format("/proc/{}/exe --once {} --device {} --cache {}{}", getpid(), quoted(subject.name), quoted(options.device),
-                                          quoted(cache.string()), may_compile ? " --may-compile" : "");
+Json in_child(const PlanBenchOptions& options, const Subject& subject, const std::filesystem::path& cache, const std::string& more = "") {
+  const std::string command = fmt::format("/proc/{}/exe --once {} --device {} --cache {} {}", getpid(), quoted(subject.name), quoted(options.device),
+                                          quoted(cache.string()), more);
   const std::unique_ptr<FILE, int (*)(FILE*)> child(popen(command.c_str(), "r"), pclose);
   if (!child) fail(ErrorCode::internal, "cannot run {}", command);
   std::string text;
@@ -161,7 +176,8 @@ class PlanBench {
     const std::vector<Subject> subjects = chosen_subjects();
     print_device(context_.device());
     std::fputs(
-        "\n| problem | family | kernels | first plan | from a cold process's files | decided before |\n| --- | --- | ---: | --- | --- | --- |\n",
+        "\n| problem | family | kernels | first plan | from a cold process's files | without a stored choice | decided before |\n"
+        "| --- | --- | ---: | --- | --- | --- | --- |\n",
         stdout);
     std::size_t done = 0;
     for (const Subject& subject : subjects) {
@@ -185,22 +201,27 @@ class PlanBench {
   }
 
   void measure(const Subject& subject) {
-    Measured first, cold{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
+    Measured first, cold{.goal_us = cold_goal_us}, undecided{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
     Json last;
     const std::filesystem::path cache = folder_ / "cold";
+    const auto sample = [&](Measured& into, const std::string& more) {
+      Json line = in_child(options_, subject, cache, more);
+      if (line.contains("failure")) return refuse(subject, line);
+      into.us.push_back(line["plan_us"]);
+      last = std::move(line);
+      return true;
+    };
     for (int i = 0; i < options_.processes; ++i) {
       std::filesystem::remove_all(cache);
-      last = in_child(options_, subject, cache, true);
-      if (last.contains("failure")) return refuse(subject, last);
-      first.us.push_back(last["plan_us"]);
+      if (!sample(first, "--may-compile")) return;
     }
     const int kernels = last["compiled"];
+    const double compiler_us = last["compiler_us"];
     first.goal_us = kernels == 1 ? one_kernel_goal_us : any_goal_us;
-    for (int i = 0; i < options_.processes; ++i) {
-      const Json again = in_child(options_, subject, cache, false);
-      if (again.contains("failure")) return refuse(subject, again);
-      cold.us.push_back(again["plan_us"]);
-    }
+    for (int i = options_.cold_processes; i-- > 0;)
+      if (!sample(undecided, i == 0 ? "--keep-choice" : "")) return;  // the last leaves the choice behind
+    for (int i = options_.cold_processes; i-- > 0;)
+      if (!sample(cold, "")) return;
     const sparse::Csr matrix = sparse::uniform(rows, cols, subject.sparsity, seed);
     const Topology topology = context_.topology(matrix.view());
     const AnyPlan kept = subject.plan(context_, topology, {.family = subject.family});
@@ -212,22 +233,25 @@ class PlanBench {
                      {"sparsity", subject.sparsity},
                      {"family", last["family"]},
                      {"kernels", kernels},
-                     {"compiler_us", number(last["compiler_us"].get<double>())},
+                     {"compiler_us", number(compiler_us)},
                      {"first_plan", first.json()},
                      {"cold_process", cold.json()},
+                     {"cold_undecided", undecided.json()},
                      {"decided", decided.json()}});
-    std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(), cold.text(),
-                           decided.text())
+    std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(),
+                           cold.text(), undecided.text(), decided.text())
                    .c_str(),
                stdout);
     std::fflush(stdout);
   }
 
-  void refuse(const Subject& subject, const Json& line) {
-    if (line.value("declined", false)) return;  // another family's problem
+  /// False, always.
+  bool refuse(const Subject& subject, const Json& line) {
+    if (line.value("declined", false)) return false;  // another family's problem
     record_.add_row({{"problem", subject.name}, {"failure", line["failure"]}});
-    std::fputs(fmt::format("| {} | {} | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
+    std::fputs(fmt::format("| {} | {} | | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
     std::fflush(stdout);
+    return false;
   }
 
   TemporaryFolder folder_;
@@ -251,9 +275,11 @@ int main(int argc, char** argv) {
   app.add_option("--filter", options.filter, "Only problems whose name holds this text, e.g. 'spmm f32 n=256'");
   app.add_option("--repeats", options.repeats, "Plans that were decided before")->capture_default_str()->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "Processes for each first plan")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--cold-processes", options.cold_processes, "Processes for each plan from files")->capture_default_str()->check(CLI::Range(1, 1000));
   // Of child processes, which have nothing but the caches that they are given.
   app.add_option("--once", options.once)->group("");
   app.add_flag("--may-compile", options.may_compile)->group("");
+  app.add_flag("--keep-choice", options.keep_choice)->group("");
   app.get_option("--cache")->group("");
   return run_program(app, argc, argv, options, [&] {
     if (!options.once.empty()) {
