@@ -90,7 +90,6 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
   std::optional<Predicted> best;
-  double best_us = 0;
   for (const auto& family : ops::families(query.operation)) {
     if (auto reason = declined(*family, query)) {
       reasons += fmt::format(" {}: {}.", family->name(), *reason);
@@ -103,9 +102,8 @@ std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_work
       continue;
     }
     const double predicted_us = family->predict_us(query, *config);
-    if (best && predicted_us >= best_us) continue;
-    best = {.family = family.get(), .config = *std::move(config)};
-    best_us = predicted_us;
+    if (best && predicted_us >= best->us) continue;
+    best = {.family = family.get(), .config = *std::move(config), .us = predicted_us};
   }
   return best;
 }

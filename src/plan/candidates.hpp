@@ -31,6 +31,7 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 struct Predicted {
   const ops::Family* family = nullptr;
   FieldMap config = {};
+  double us = 0;  ///< as predicted
 };
 
 /// Of every family's default (or the first of its short list, where the rules forbid that) the one with the cheapest prediction. Nothing where no

@@ -190,10 +190,20 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
   return decision;
 }
 
+/// A neighbour's row does not tell whether its mask had runs as this one has, or had none: a choice for the one kind can take several times what
+/// the other kind's takes. Then the cost models know better.
+bool Planner::is_out_of_place(const ops::Query& query, const Decision& neighbour) const {
+  constexpr double far_slower = 2;
+  std::string reasons;
+  const auto best = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
+  return best && neighbour.family->predict_us(query, neighbour.config) > far_slower * best->us;
+}
+
 /// A stored row that a plan would take; one that the rules forbid is counted.
 std::optional<Decision> Planner::asked_for(const ops::Query& query, const WinnerMatch& match) const {
   auto decision = from_match(query, match);
   if (!decision) ++session_->counters().invalid_rows;
+  if (decision && match.distance > 0 && is_out_of_place(query, *decision)) return std::nullopt;
   return decision;
 }
 

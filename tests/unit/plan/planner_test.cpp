@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "unit/plan/fixture.hpp"
 
@@ -77,6 +78,25 @@ TEST_CASE("a neighbour's choice says its distance and claims no time") {
   CHECK(explanation.provenance == Provenance::nearest_problem);
   CHECK(explanation.note.find("0.40") != std::string::npos);
   CHECK_FALSE(explanation.median_us.has_value());
+}
+
+TEST_CASE("a neighbour's choice that the cost models expect to take more than twice their own is passed over, one for this very problem is not") {
+  const Spmm problem{.n = 256};
+  const auto large = [] {
+    Planning planning;
+    planning.topology = Fixture::topology(planning.session, sparse::uniform(1024, 1024, 0.5, 1));
+    return planning;
+  };
+  // The slowest config of all that the family has, by its own prediction.
+  const SpmmPlan standard = large().plan(problem, {.effort = Effort::heuristic, .family = "row_tile"});
+  const tune::Candidate slow = plan::all_candidates(*standard.state()->choices.front().query, Options().max_workspace_bytes).back();
+  const auto chosen = [&](double distance, Provenance provenance) {
+    Planning planning = large();
+    planning.fixture.tuning->matches = {match_of(slow.config, distance, provenance)};
+    return planning.plan(problem).config();
+  };
+  CHECK(chosen(0, Provenance::shipped) == slow.config);
+  CHECK(chosen(0.4, Provenance::nearest_problem) != slow.config);
 }
 
 TEST_CASE("stored choices that the rules forbid or that nobody knows are counted and passed over") {
