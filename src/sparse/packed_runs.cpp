@@ -13,10 +13,10 @@ class RunWriter {
  public:
   explicit RunWriter(RunForm& form) : form_(form) {}
 
-  void begin_row() { slot_ = run_slots; }
+  void begin_row() { slot_ = run_slots(); }
   /// A slot of a nonzero, or of an escape before it, whose code counts from column `from`.
   void add(std::int64_t nonzero, std::int64_t from, int code) {
-    if (slot_ == run_slots) begin_run();
+    if (slot_ == run_slots()) begin_run();
     const std::int64_t run = runs_ - 1;
     if (slot_ == 0) {
       form_.starts[static_cast<std::size_t>(run)] = static_cast<std::uint16_t>(from);
@@ -27,25 +27,25 @@ class RunWriter {
     form_.counts[static_cast<std::size_t>(run)] = static_cast<std::uint8_t>(++slot_);
   }
   void end_row() { form_.row_runs.push_back(static_cast<std::uint32_t>(runs_)); }
-  bool starts_run() const { return slot_ == run_slots; }
+  bool starts_run() const { return slot_ == run_slots(); }
 
  private:
   void begin_run() {
-    if (runs_ % group_runs == 0) add_group();
+    if (runs_ % group_runs() == 0) add_group();
     ++runs_;
     slot_ = 0;
   }
   void add_group() {
-    const auto room = static_cast<std::size_t>(runs_ + group_runs);
+    const auto room = static_cast<std::size_t>(runs_ + group_runs());
     form_.starts.resize(room, 0);
     form_.counts.resize(room, 0);
-    form_.codes.resize(room * static_cast<std::size_t>(code_pieces(form_.gap_bits) * run_piece_bytes / 4), 0);
+    form_.codes.resize(room * static_cast<std::size_t>(code_pieces(form_.gap_bits) * run_piece_bytes() / 4), 0);
     form_.firsts.resize(room, 0);
   }
 
   RunForm& form_;
   std::int64_t runs_ = 0;
-  int slot_ = run_slots;
+  int slot_ = run_slots();
 };
 
 int code_at(const RunForm& form, std::int64_t run, int slot) {
@@ -55,7 +55,7 @@ int code_at(const RunForm& form, std::int64_t run, int slot) {
 
 /// The first byte of a slot's value.
 std::size_t value_at(std::int64_t run, int slot, int element_bytes) {
-  const int of_piece = run_piece_bytes / element_bytes;
+  const int of_piece = run_piece_bytes() / element_bytes;
   return static_cast<std::size_t>((run_piece_place(run, slot / of_piece, element_bytes) + slot % of_piece) * element_bytes);
 }
 
@@ -83,7 +83,7 @@ RunForm packed_runs(const Csr& walked, int gap_bits, std::span<const std::int32_
 
 std::vector<std::byte> pack(const RunForm& form, Dtype element, std::span<const std::byte> values) {
   const auto bytes = static_cast<std::size_t>(size_of(element));
-  std::vector<std::byte> packed(form.firsts.size() * run_slots * bytes, std::byte{0});
+  std::vector<std::byte> packed(form.firsts.size() * run_slots() * bytes, std::byte{0});
   for (std::int64_t run = 0; run < form.runs(); ++run) {
     auto nonzero = static_cast<std::size_t>(form.firsts[static_cast<std::size_t>(run)]);
     for (int slot = 0; slot < form.counts[static_cast<std::size_t>(run)]; ++slot) {

@@ -25,7 +25,7 @@ struct RunForm {
   std::vector<std::int32_t> positions = {};  ///< empty: A itself is walked
 
   std::int64_t runs() const { return row_runs.back(); }
-  std::int64_t groups() const { return (runs() + group_runs - 1) / group_runs; }
+  std::int64_t groups() const { return (runs() + group_runs() - 1) / group_runs(); }
 };
 
 /// The runs of a matrix as kernels walk it: rows sorted, no column twice, at most 65536 columns. Where that is A^T, `value_positions` says

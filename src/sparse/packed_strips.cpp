@@ -33,18 +33,18 @@ struct Slot {
 };
 
 Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, std::int64_t column) {
-  const auto in_strip = static_cast<int>(column % packed_strip_columns);
-  const auto strip_row = static_cast<int>(row % packed_strip_rows);
-  const auto strip = static_cast<std::size_t>(column / packed_strip_columns * form.row_strips + row / packed_strip_rows);
+  const auto in_strip = static_cast<int>(column % packed_strip_columns());
+  const auto strip_row = static_cast<int>(row % packed_strip_rows());
+  const auto strip = static_cast<std::size_t>(column / packed_strip_columns() * form.row_strips + row / packed_strip_rows());
   PackedPlace place = packed_place(strip_row, in_strip);
   bool left_over = false;
   if (form.grain == PackedGrain::four) {
-    const std::uint64_t names = masks[strip * packed_strip_rows + static_cast<std::size_t>(strip_row)];
+    const std::uint64_t names = masks[strip * packed_strip_rows() + static_cast<std::size_t>(strip_row)];
     const FourPlace four = four_place(strip_row, in_strip);
     place = {four.lane, four.bit, four_half(four_of(names, in_strip), in_strip)};
     left_over = (fours_left(names) >> in_strip & 1) != 0;
   }
-  const auto header = (strip * packed_lanes + static_cast<std::size_t>(place.lane)) * static_cast<std::size_t>(packed_lane_words(form.grain));
+  const auto header = (strip * packed_lanes() + static_cast<std::size_t>(place.lane)) * static_cast<std::size_t>(packed_lane_words(form.grain));
   return {strip, header, static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half), left_over};
 }
 
@@ -67,15 +67,15 @@ std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> 
 /// visit(row, the two columns, number of the pair, its place in the strip) for every pair of a strip whose headers are given.
 template <class Visit>
 void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const std::uint32_t> headers, const Visit& visit) {
-  for (int lane = 0; lane < packed_lanes; ++lane) {
+  for (int lane = 0; lane < packed_lanes(); ++lane) {
     const unsigned header = headers[static_cast<std::size_t>(lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
     std::int64_t pair = packed_start(header);
     for (unsigned mask = packed_mask(header); mask != 0; mask &= mask - 1) {
       const int bit = std::countr_zero(mask);
       std::array<std::int64_t, 2> columns;
       for (const std::size_t half : {0, 1})
-        columns[half] = strip / form.row_strips * packed_strip_columns + columns_of(form.grain, headers, lane, bit)[half];
-      visit(strip % form.row_strips * packed_strip_rows + packed_row(lane, bit), columns, static_cast<std::size_t>(pair++));
+        columns[half] = strip / form.row_strips * packed_strip_columns() + columns_of(form.grain, headers, lane, bit)[half];
+      visit(strip % form.row_strips * packed_strip_rows() + packed_row(lane, bit), columns, static_cast<std::size_t>(pair++));
     }
   }
 }
@@ -93,11 +93,11 @@ void mark_headers(PackedForm& form, const RowMasks& masks) {
   const auto words = static_cast<std::size_t>(packed_lane_words(form.grain));
   form.headers.assign(static_cast<std::size_t>(form.strips() * packed_header_words(form.grain)), 0);
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip)
-    for (std::size_t lane = 0; lane < packed_lanes; ++lane) {
+    for (std::size_t lane = 0; lane < packed_lanes(); ++lane) {
       const auto mask_of = [&](int below) {
-        return masks[strip * packed_strip_rows + static_cast<std::size_t>(packed_row(static_cast<int>(lane), below))];
+        return masks[strip * packed_strip_rows() + static_cast<std::size_t>(packed_row(static_cast<int>(lane), below))];
       };
-      std::uint32_t* const header = form.headers.data() + (strip * packed_lanes + lane) * words;
+      std::uint32_t* const header = form.headers.data() + (strip * packed_lanes() + lane) * words;
       if (form.grain == PackedGrain::four) {
         header[0] = four_mask(static_cast<int>(lane), mask_of(0), mask_of(1));
         header[1] = four_metadata(static_cast<int>(lane), mask_of(0), mask_of(1));
@@ -113,8 +113,8 @@ void count_pairs(PackedForm& form) {
   form.pair_offsets.assign(1, 0);
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
     unsigned pairs = 0;
-    for (std::size_t lane = 0; lane < packed_lanes; ++lane) {
-      std::uint32_t& header = form.headers[(strip * packed_lanes + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
+    for (std::size_t lane = 0; lane < packed_lanes(); ++lane) {
+      std::uint32_t& header = form.headers[(strip * packed_lanes() + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
       const unsigned mask = header;
       header = packed_header(mask, pairs);
       pairs += static_cast<unsigned>(std::popcount(mask));
@@ -149,13 +149,13 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
   const std::vector<std::int64_t> numbers = numbered(csr);
   std::vector<Placed> placed;
   std::vector<std::int32_t> next;  // of each row: the number of its next nonzero
-  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows; ++row) {
+  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows(); ++row) {
     const auto offset = [&](std::int64_t r) { return r < csr.rows ? csr.row_offsets[static_cast<std::size_t>(r)] : csr.nonzeros(); };
     next.push_back(static_cast<std::int32_t>(offset(row)));
     for (std::int64_t number = offset(row); number < offset(row + 1); ++number) {
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
       const Slot slot = slot_of(form, masks, row, column);
-      const auto strip_row = static_cast<int>(row % packed_strip_rows);
+      const auto strip_row = static_cast<int>(row % packed_strip_rows());
       const unsigned code = slot.left_over ? packed_left_slot(strip_row) : packed_slot(strip_row, pair_of(form, slot), static_cast<int>(slot.half));
       placed.push_back({static_cast<std::int64_t>(slot.strip), row, static_cast<std::uint16_t>(code)});
     }
@@ -165,7 +165,7 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
   std::size_t at = 0;
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
     form.slot_offsets.push_back(static_cast<std::uint32_t>(form.slots.size()));
-    for (std::int64_t row = strip % form.row_strips * packed_strip_rows, end = row + packed_strip_rows; row < end; ++row) {
+    for (std::int64_t row = strip % form.row_strips * packed_strip_rows(), end = row + packed_strip_rows(); row < end; ++row) {
       std::int32_t& number = next[static_cast<std::size_t>(row)];
       form.row_starts.push_back(number);
       for (; at < placed.size() && placed[at].strip == strip && placed[at].row == row; ++at, ++number) form.slots.push_back(placed[at].slot);
@@ -182,7 +182,7 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
 
 /// s of each row.
 std::vector<float> scales_of(const PackedForm& form, std::span<const float> values) {
-  std::vector<std::uint32_t> largest(static_cast<std::size_t>(form.row_strips * packed_strip_rows), 0);
+  std::vector<std::uint32_t> largest(static_cast<std::size_t>(form.row_strips * packed_strip_rows()), 0);
   const auto take = [&](std::size_t row, std::int32_t source) {
     if (source == absent || !std::isfinite(values[static_cast<std::size_t>(source)])) return;
     largest[row] = std::max(largest[row], std::bit_cast<std::uint32_t>(std::fabs(values[static_cast<std::size_t>(source)])));
@@ -250,14 +250,14 @@ float to_float(PackedMode mode, std::uint32_t word, std::size_t half) {
 template <class SourceOf>
 void leave_over(PackedForm& form, const Csr& csr, const RowMasks& masks, const SourceOf& source_of) {
   const std::vector<std::int64_t> numbers = numbered(csr);
-  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows; ++row) {
+  for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows(); ++row) {
     form.left_starts.push_back(static_cast<std::uint32_t>(form.left_places.size()));
     if (row >= csr.rows) continue;
     for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
       const std::int64_t number = numbers[static_cast<std::size_t>(i)];
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(number)];
       if (!slot_of(form, masks, row, column).left_over) continue;
-      form.left_places.push_back(packed_left_place(static_cast<int>(row % packed_strip_rows), static_cast<std::uint32_t>(column)));
+      form.left_places.push_back(packed_left_place(static_cast<int>(row % packed_strip_rows()), static_cast<std::uint32_t>(column)));
       form.left_sources.push_back(source_of(number));
     }
   }
@@ -281,11 +281,11 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
                   .cols = walked.cols,
                   .row_strips = packed_row_strips(walked.rows),
                   .k_blocks = packed_k_blocks(walked.cols)};
-  RowMasks masks(static_cast<std::size_t>(form.strips() * packed_strip_rows), 0);
+  RowMasks masks(static_cast<std::size_t>(form.strips() * packed_strip_rows()), 0);
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t) {
-    const std::int64_t strip = column / packed_strip_columns * form.row_strips + row / packed_strip_rows;
-    std::uint64_t& names = masks[static_cast<std::size_t>(strip * packed_strip_rows + row % packed_strip_rows)];
-    const std::uint64_t bit = std::uint64_t{1} << column % packed_strip_columns;
+    const std::int64_t strip = column / packed_strip_columns() * form.row_strips + row / packed_strip_rows();
+    std::uint64_t& names = masks[static_cast<std::size_t>(strip * packed_strip_rows() + row % packed_strip_rows())];
+    const std::uint64_t bit = std::uint64_t{1} << column % packed_strip_columns();
     if ((names & bit) != 0) fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
     names |= bit;
   });

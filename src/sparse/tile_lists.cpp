@@ -33,7 +33,7 @@ void append_tile(const Csr& csr, const TileShape& shape, std::int64_t row_tile, 
     }
   }
   if (tile.entries == 0) return;
-  form.places.resize(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(form.places.size()), entries_of_chunk)), 0);
+  form.places.resize(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(form.places.size()), entries_of_chunk())), 0);
   form.row_shifts.insert(form.row_shifts.end(), shifts.begin(), shifts.end());
   form.tiles.push_back(tile);
 }

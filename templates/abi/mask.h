@@ -86,7 +86,7 @@ struct SelectArgs {
 };
 
 /// Dynamic shared memory of the selection: counts of digits, sums over the block, the state.
-constexpr int select_shared_bytes = 256 * 8 + 64 + 16;
+consteval int select_shared_bytes() { return 256 * 8 + 64 + 16; }
 
 struct ToDenseTraits {
   Dtype element = Dtype::f32;

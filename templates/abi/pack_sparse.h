@@ -34,16 +34,16 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 /// Values of a strip at most.
-constexpr int sparse_strip_values = packed_strip_rows * packed_strip_columns;
+consteval int sparse_strip_values() { return packed_strip_rows() * packed_strip_columns(); }
 
 /// A warp's values of a strip, in the order of their sources.
 template <int threads>
 struct PackSparseShared {
-  unsigned short values[threads / packed_lanes][sparse_strip_values];
+  unsigned short values[threads / packed_lanes()][sparse_strip_values()];
 };
 
 constexpr int shared_bytes(const PackSparseTraits&, const PackSparseConfig& config) {
-  return config.threads / packed_lanes * sparse_strip_values * 2;
+  return config.threads / packed_lanes() * sparse_strip_values() * 2;
 }
 
 }  // namespace vostok

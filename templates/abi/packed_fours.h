@@ -20,7 +20,7 @@
 
 namespace vostok {
 
-constexpr int four_bits = 8;  ///< of a lane's mask
+consteval int four_bits() { return 8; }  ///< of a lane's mask
 
 /// Where four columns of a row go: the lane, and its mask's bit.
 struct FourPlace {
@@ -49,7 +49,7 @@ constexpr unsigned long long fours_left(unsigned long long row_mask) {
 /// The mask of a lane, from the columns that its two rows name.
 constexpr unsigned four_mask(int lane, unsigned long long row, unsigned long long row_below) {
   unsigned mask = 0;
-  for (int bit = 0; bit < four_bits; ++bit) mask |= (four_of((bit & 1) != 0 ? row_below : row, four_column(lane, bit)) != 0 ? 1U : 0U) << bit;
+  for (int bit = 0; bit < four_bits(); ++bit) mask |= (four_of((bit & 1) != 0 ? row_below : row, four_column(lane, bit)) != 0 ? 1U : 0U) << bit;
   return mask;
 }
 
@@ -65,7 +65,7 @@ constexpr unsigned four_metadata(int lane, unsigned long long row, unsigned long
 }
 
 /// Where an entry that is left over lies: its row in the strip, and its column in the matrix.
-constexpr long long fours_most_columns = 1LL << 28;
+consteval long long fours_most_columns() { return 1LL << 28; }
 constexpr unsigned packed_left_place(int row, unsigned column) { return column | static_cast<unsigned>(row) << 28; }
 constexpr unsigned packed_left_row(unsigned place) { return place >> 28; }
 constexpr unsigned packed_left_column(unsigned place) { return place & 0xfffffffU; }

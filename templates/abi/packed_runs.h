@@ -15,9 +15,9 @@
 
 namespace vostok {
 
-constexpr int run_slots = 32;
-constexpr int group_runs = 32;
-constexpr int run_piece_bytes = 16;  ///< of a run that lie together
+consteval int run_slots() { return 32; }
+consteval int group_runs() { return 32; }
+consteval int run_piece_bytes() { return 16; }  ///< of a run that lie together
 
 /// The code that stands for no nonzero, and how many columns it moves on.
 constexpr int run_escape(int gap_bits) { return (1 << gap_bits) - 1; }
@@ -26,8 +26,8 @@ constexpr int run_escape(int gap_bits) { return (1 << gap_bits) - 1; }
 constexpr long long slots_of_gap(long long gap, int gap_bits) { return gap / run_escape(gap_bits) + 1; }
 
 /// 16-byte pieces of a run's codes, and of its values.
-constexpr int code_pieces(int gap_bits) { return run_slots * gap_bits / 8 / run_piece_bytes; }
-constexpr int value_pieces(int element_bytes) { return run_slots * element_bytes / run_piece_bytes; }
+constexpr int code_pieces(int gap_bits) { return run_slots() * gap_bits / 8 / run_piece_bytes(); }
+constexpr int value_pieces(int element_bytes) { return run_slots() * element_bytes / run_piece_bytes(); }
 
 /// Where a slot's code lies: a word of all codes, and the bits below it.
 struct RunCodePlace {
@@ -38,13 +38,13 @@ struct RunCodePlace {
 constexpr RunCodePlace run_code_place(long long run, int slot, int gap_bits) {
   const int slots_of_word = 32 / gap_bits;
   const int word = slot / slots_of_word, within = slot % slots_of_word;
-  const long long piece = run / group_runs * code_pieces(gap_bits) + word / 4;
-  return {(piece * group_runs + run % group_runs) * 4 + word % 4, within % 4 * 8 + within / 4 * 4};
+  const long long piece = run / group_runs() * code_pieces(gap_bits) + word / 4;
+  return {(piece * group_runs() + run % group_runs()) * 4 + word % 4, within % 4 * 8 + within / 4 * 4};
 }
 
 /// The first element of a piece of a run's values.
 constexpr long long run_piece_place(long long run, int piece, int element_bytes) {
-  return ((run / group_runs * value_pieces(element_bytes) + piece) * group_runs + run % group_runs) * (run_piece_bytes / element_bytes);
+  return ((run / group_runs() * value_pieces(element_bytes) + piece) * group_runs() + run % group_runs()) * (run_piece_bytes() / element_bytes);
 }
 
 /// A topology's part of packed runs: everything but the values.

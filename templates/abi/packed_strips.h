@@ -53,17 +53,17 @@ constexpr const char* name(PackedGrain value) {
 
 constexpr const char* type_name(PackedGrain) { return "PackedGrain"; }
 
-constexpr int packed_strip_rows = 16;
-constexpr int packed_strip_columns = 64;
-constexpr int packed_lanes = 32;
+consteval int packed_strip_rows() { return 16; }
+consteval int packed_strip_columns() { return 64; }
+consteval int packed_lanes() { return 32; }
 /// Words of a lane at a strip's begin.
 constexpr int packed_lane_words(PackedGrain grain) { return grain == PackedGrain::four ? 2 : 1; }
-constexpr int packed_header_words(PackedGrain grain) { return packed_lane_words(grain) * packed_lanes; }
+constexpr int packed_header_words(PackedGrain grain) { return packed_lane_words(grain) * packed_lanes(); }
 constexpr int packed_header_bytes(PackedGrain grain) { return 4 * packed_header_words(grain); }
-constexpr int packed_unit_bytes = 16;                 ///< what offsets count in
-constexpr int packed_row_strip_multiple = 16;         ///< row strips are rounded up to this
-constexpr int packed_most_pairs = 16 * packed_lanes;  ///< of a strip; where a pair is two of four columns half as many
-constexpr int packed_most(PackedGrain grain) { return grain == PackedGrain::four ? packed_most_pairs / 2 : packed_most_pairs; }
+consteval int packed_unit_bytes() { return 16; }                   ///< what offsets count in
+consteval int packed_row_strip_multiple() { return 16; }           ///< row strips are rounded up to this
+consteval int packed_most_pairs() { return 16 * packed_lanes(); }  ///< of a strip; where a pair is two of four columns half as many
+constexpr int packed_most(PackedGrain grain) { return grain == PackedGrain::four ? packed_most_pairs() / 2 : packed_most_pairs(); }
 
 /// 4-byte words of one pair.
 constexpr int packed_pair_words(PackedMode mode) { return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1; }
@@ -73,14 +73,14 @@ constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::
 
 /// Units of 16 bytes of a strip.
 constexpr unsigned packed_strip_units(PackedGrain grain, unsigned pairs, int pair_words) {
-  return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes - 1) / packed_unit_bytes;
+  return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes() - 1) / packed_unit_bytes();
 }
 
 constexpr long long packed_row_strips(long long rows) {
-  constexpr long long multiple = packed_strip_rows * packed_row_strip_multiple;
-  return (rows + multiple - 1) / multiple * packed_row_strip_multiple;
+  constexpr long long multiple = packed_strip_rows() * packed_row_strip_multiple();
+  return (rows + multiple - 1) / multiple * packed_row_strip_multiple();
 }
-constexpr long long packed_k_blocks(long long cols) { return (cols + packed_strip_columns - 1) / packed_strip_columns; }
+constexpr long long packed_k_blocks(long long cols) { return (cols + packed_strip_columns() - 1) / packed_strip_columns(); }
 
 constexpr unsigned packed_header(unsigned mask, unsigned start) { return mask | start << 16; }
 constexpr unsigned packed_mask(unsigned header) { return header & 0xffffU; }
@@ -151,8 +151,8 @@ constexpr int packed_slot_row(unsigned slot) { return static_cast<int>(slot >> 1
 constexpr unsigned packed_slot_number(unsigned slot) { return slot & 0x3ffU; }
 
 /// That of a nonzero which is left over: a number that none has where any is.
-constexpr unsigned packed_left_number = 0x3ff;
-constexpr unsigned packed_left_slot(int row) { return static_cast<unsigned>(row) << 10 | packed_left_number; }
+consteval unsigned packed_left_number() { return 0x3ff; }
+constexpr unsigned packed_left_slot(int row) { return static_cast<unsigned>(row) << 10 | packed_left_number(); }
 
 /// A strip's slots are read two at a time: where it has an odd number, one more follows.
 constexpr unsigned packed_strip_slots(unsigned nonzeros) { return nonzeros + nonzeros % 2; }

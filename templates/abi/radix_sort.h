@@ -6,16 +6,16 @@
 
 namespace vostok {
 
-constexpr int sort_digit_bits = 8;
-constexpr int sort_digits = 1 << sort_digit_bits;
+consteval int sort_digit_bits() { return 8; }
+consteval int sort_digits() { return 1 << sort_digit_bits(); }
 
 /// Keys of one thread per step, and of the block that it belongs to.
-constexpr int sort_items = 8;
-constexpr int sort_tile = 256 * sort_items;
+consteval int sort_items() { return 8; }
+consteval int sort_tile() { return 256 * sort_items(); }
 
 /// Dynamic shared memory of the kernels that have some.
-constexpr int sort_count_shared_bytes = 4 * sort_digits;
-constexpr int sort_scatter_shared_bytes = block_sum_shared_bytes + 4 * sort_digits * (1 + sort_digits / 32);
+consteval int sort_count_shared_bytes() { return 4 * sort_digits(); }
+consteval int sort_scatter_shared_bytes() { return block_sum_shared_bytes() + 4 * sort_digits() * (1 + sort_digits() / 32); }
 
 struct RadixSortTraits {
   IntegerType key = IntegerType::i32;  ///< of the keys that are read, never negative; those written have 32 bits

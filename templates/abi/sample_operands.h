@@ -15,14 +15,14 @@
 
 namespace vostok {
 
-inline constexpr int sample_block = 64;  ///< n of a block
-inline constexpr int sample_octet_rows = 8;
-inline constexpr int sample_chunk = 8;          ///< terms of 16 bytes
-inline constexpr int sample_term_bytes = 1024;  ///< of one term of an octet
+consteval int sample_block() { return 64; }  ///< n of a block
+consteval int sample_octet_rows() { return 8; }
+consteval int sample_chunk() { return 8; }          ///< terms of 16 bytes
+consteval int sample_term_bytes() { return 1024; }  ///< of one term of an octet
 
 /// Terms that an element is split into.
 constexpr int sample_terms(PackedMode mode) { return packed_pair_words(mode); }
-constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes * sample_terms(mode); }
+constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() * sample_terms(mode); }
 /// Whether each row has a scale.
 constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
 
@@ -75,6 +75,6 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 /// Dynamic shared memory of a block: its rows' largest magnitudes.
-constexpr int shared_bytes(const SampleOperandsTraits&, const SampleOperandsConfig&) { return 4 * sample_octet_rows; }
+constexpr int shared_bytes(const SampleOperandsTraits&, const SampleOperandsConfig&) { return 4 * sample_octet_rows(); }
 
 }  // namespace vostok

@@ -34,7 +34,7 @@ struct SparseStepArgs {
   long long rows;
   long long nonzeros;
   long long row_strips;
-  long long strips;  ///< a multiple of sparse_tile_strips
+  long long strips;  ///< a multiple of sparse_tile_strips()
 };
 
 }  // namespace vostok

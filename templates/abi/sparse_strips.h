@@ -20,19 +20,19 @@
 
 namespace vostok {
 
-constexpr int sparse_steps = 2;  ///< of a strip
-constexpr int sparse_step_columns = packed_strip_columns / sparse_steps;
-constexpr int sparse_registers = 4;
-constexpr int sparse_most_passes = 2;  ///< of a step
-constexpr int sparse_header_bytes = 16;
-constexpr int sparse_metadata_words = 16;
-constexpr int sparse_metadata_begin = packed_lanes * 4 * sparse_registers;  ///< bytes of a pass before its metadata
-constexpr int sparse_pass_bytes = sparse_metadata_begin + 4 * sparse_metadata_words;
-constexpr int sparse_tile_strips = 4;  ///< of 64 rows
+consteval int sparse_steps() { return 2; }  ///< of a strip
+consteval int sparse_step_columns() { return packed_strip_columns() / sparse_steps(); }
+consteval int sparse_registers() { return 4; }
+consteval int sparse_most_passes() { return 2; }  ///< of a step
+consteval int sparse_header_bytes() { return 16; }
+consteval int sparse_metadata_words() { return 16; }
+consteval int sparse_metadata_begin() { return packed_lanes() * 4 * sparse_registers(); }  ///< bytes of a pass before its metadata
+consteval int sparse_pass_bytes() { return sparse_metadata_begin() + 4 * sparse_metadata_words(); }
+consteval int sparse_tile_strips() { return 4; }  ///< of 64 rows
 
 /// Units of 16 bytes of a strip.
 constexpr unsigned sparse_strip_units(unsigned passes) {
-  return (sparse_header_bytes + passes * static_cast<unsigned>(sparse_pass_bytes)) / packed_unit_bytes;
+  return (sparse_header_bytes() + passes * static_cast<unsigned>(sparse_pass_bytes())) / packed_unit_bytes();
 }
 
 /// A strip's nonzeros, a word for each lane: 16 bits for each step, of these four for each register, one for each of its columns.
@@ -42,11 +42,11 @@ struct SparsePlace {
 };
 
 constexpr SparsePlace sparse_place(int row, int column) {
-  return {row % 8 * 4 + column % 16 / 4, column / sparse_step_columns * 16 + column % sparse_step_columns / 16 * 8 + row / 8 * 4 + column % 4};
+  return {row % 8 * 4 + column % 16 / 4, column / sparse_step_columns() * 16 + column % sparse_step_columns() / 16 * 8 + row / 8 * 4 + column % 4};
 }
 /// Where the first of a register's four columns lies in the strip.
 constexpr int sparse_row(int lane, int index) { return lane / 4 + 8 * (index & 1); }
-constexpr int sparse_column(int lane, int step, int index) { return step * sparse_step_columns + (index >> 1) * 16 + lane % 4 * 4; }
+constexpr int sparse_column(int lane, int step, int index) { return step * sparse_step_columns() + (index >> 1) * 16 + lane % 4 * 4; }
 /// The four bits of a register.
 constexpr unsigned sparse_group(unsigned word, int step, int index) { return word >> (step * 16 + index * 4) & 0xfU; }
 

@@ -38,7 +38,7 @@ constexpr void fields(S& config, Visit&& visit) {
 
 constexpr int threads(const SparseTensorMmaConfig& config) { return 32 * config.row_warps * config.column_warps; }
 constexpr int tile_strips(const SparseTensorMmaConfig& config) { return config.row_warps * config.warp_strips; }
-constexpr int tile_rows(const SparseTensorMmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_rows(const SparseTensorMmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
 constexpr int tile_columns(const SparseTensorMmaConfig& config) { return config.column_warps * config.warp_columns; }
 
 /// f32 sums of a lane.
@@ -54,7 +54,7 @@ constexpr int column_scale_bytes(const SparseTensorMmaConfig&) { return 0; }
 /// Whether B lies in shared memory with k running along its lines.
 constexpr bool stages_columns(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) { return traits.dense_layout == Layout::column_major; }
 /// Bytes of B in one stage.
-constexpr int dense_stage_bytes(const SparseTensorMmaConfig& config) { return packed_strip_columns * tile_columns(config) * 2; }
+constexpr int dense_stage_bytes(const SparseTensorMmaConfig& config) { return packed_strip_columns() * tile_columns(config) * 2; }
 /// Room for the strips of a tile's k block, in units of 16 bytes.
 constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
   return tile_strips(config) * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));

@@ -49,7 +49,7 @@ constexpr int consumer_warps(const SparseTensorWgmmaConfig& config) { return 4 *
 constexpr int threads(const SparseTensorWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
 /// Each warp that multiplies has one strip.
 constexpr int tile_strips(const SparseTensorWgmmaConfig& config) { return consumer_warps(config); }
-constexpr int tile_rows(const SparseTensorWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_rows(const SparseTensorWgmmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
 constexpr int tile_columns(const SparseTensorWgmmaConfig& config) { return config.tile_columns; }
 
 // What the parts that this family shares with unpack_wgmma ask of a config (spmm/unpack_wgmma_shared.h, spmm/unpack_wgmma_producer.h).
@@ -60,12 +60,12 @@ constexpr bool copies_by_threads(const SparseTensorWgmmaConfig& config) { return
 /// Whether k runs along the lines of B in shared memory: a column-major B as it is.
 constexpr bool lines_along_k(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) { return traits.dense_layout == Layout::column_major; }
 /// Bytes of B in one stage, a multiple of 1024: planes of 64 columns side by side, or a line of 64 k for each column.
-constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgmmaConfig& config) { return config.tile_columns * split_line_bytes; }
+constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgmmaConfig& config) { return config.tile_columns * split_line_bytes(); }
 constexpr int column_scale_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 constexpr int left_scratch_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
-  return tile_strips(config) * packed_unit_bytes * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
+  return tile_strips(config) * packed_unit_bytes() * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
 }
 
 /// Strips are read as others are.

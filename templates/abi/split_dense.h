@@ -60,21 +60,21 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("threads", config.threads);
 }
 
-constexpr int split_line_bytes = 128;
-constexpr int split_plane_bytes = packed_strip_columns * split_line_bytes;
+consteval int split_line_bytes() { return 128; }
+consteval int split_plane_bytes() { return packed_strip_columns() * split_line_bytes(); }
 
 /// Bytes of one tile.
-constexpr int split_tile_bytes(PackedMode mode, int tile_columns) { return split_plane_bytes * tile_columns * packed_pair_words(mode) / 64; }
+constexpr int split_tile_bytes(PackedMode mode, int tile_columns) { return split_plane_bytes() * tile_columns * packed_pair_words(mode) / 64; }
 
 /// Where a tile's low parts begin.
-constexpr int split_low_part(int tile_columns) { return tile_columns == 64 ? split_plane_bytes : 2 * tile_columns; }
+constexpr int split_low_part(int tile_columns) { return tile_columns == 64 ? split_plane_bytes() : 2 * tile_columns; }
 
 /// Where an element's high part lies in its tile.
-constexpr int split_offset(int k, int column) { return k * split_line_bytes + ((column / 8) ^ (k % 8)) * 16 + column % 8 * 2; }
+constexpr int split_offset(int k, int column) { return k * split_line_bytes() + ((column / 8) ^ (k % 8)) * 16 + column % 8 * 2; }
 
 /// The same of its low part.
 constexpr int split_low_offset(int tile_columns, int k, int column) {
-  return tile_columns == 64 ? split_plane_bytes + split_offset(k, column) : split_offset(k, column + 32);
+  return tile_columns == 64 ? split_plane_bytes() + split_offset(k, column) : split_offset(k, column + 32);
 }
 
 /// Dynamic shared memory of a block: the columns' maxima, and a column-major B's tiles on their way to lines of columns.

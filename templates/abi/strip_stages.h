@@ -21,7 +21,7 @@ constexpr int strip_places(const Config& config) {
 /// Stages, with what tells where the strips of each lie, and of those k blocks.
 template <class Config>
 constexpr int strip_ring_bytes(const Config& config) {
-  const int stage = dense_stage_bytes(config) + packed_unit_bytes * strip_stage_units(config);
+  const int stage = dense_stage_bytes(config) + packed_unit_bytes() * strip_stage_units(config);
   return config.stages * stage + (config.stages + strip_places(config)) * 4 * strip_start_words(config);
 }
 

@@ -88,7 +88,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
 }
 
-inline constexpr int steps_of_block = sample_block / 16;
+consteval int steps_of_block() { return sample_block() / 16; }
 
 constexpr int threads(const TensorSampleConfig& config) { return 32 * config.row_warps * config.column_warps; }
 constexpr int tile_rows(const TensorSampleConfig& config) { return config.row_warps * config.warp_rows; }
@@ -100,12 +100,14 @@ constexpr int lane_sums(const TensorSampleConfig& config) { return config.warp_r
 
 /// Whether sums that were taken out of the tensor cores are added to a second set.
 constexpr bool promotes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
-  return config.promotion_steps > 0 && !(traits.one_block && config.promotion_steps >= steps_of_block);
+  return config.promotion_steps > 0 && !(traits.one_block && config.promotion_steps >= steps_of_block());
 }
 
 /// Bytes of an n block of a tile's rows of A, and of B.
-constexpr int lhs_block_bytes(const TensorSampleConfig& config) { return tile_rows(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
-constexpr int rhs_block_bytes(const TensorSampleConfig& config) { return tile_columns(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int lhs_block_bytes(const TensorSampleConfig& config) { return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode); }
+constexpr int rhs_block_bytes(const TensorSampleConfig& config) {
+  return tile_columns(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
+}
 constexpr int sample_stage_bytes(const TensorSampleConfig& config) {
   return rhs_block_bytes(config) + (config.kept_blocks == 0 ? lhs_block_bytes(config) : 0);
 }

@@ -22,13 +22,13 @@ struct TileShape {
 struct alignas(16) SampleTile {
   unsigned row_tile = 0;
   unsigned column_tile = 0;
-  unsigned first_entry = 0;  ///< in `places`: a multiple of entries_of_chunk
+  unsigned first_entry = 0;  ///< in `places`: a multiple of entries_of_chunk()
   unsigned entries = 0;
 };
 
 /// Lists start at multiples of 16 bytes.
-constexpr unsigned entries_of_chunk = 8;
-constexpr unsigned padded_entries(unsigned entries) { return (entries + entries_of_chunk - 1) / entries_of_chunk * entries_of_chunk; }
+consteval unsigned entries_of_chunk() { return 8; }
+constexpr unsigned padded_entries(unsigned entries) { return (entries + entries_of_chunk() - 1) / entries_of_chunk() * entries_of_chunk(); }
 
 struct TileLists {
   const SampleTile* tiles;

@@ -28,6 +28,6 @@ struct TileParts {
 };
 
 /// Blocks of a cluster that every device of sm_90 has room for.
-constexpr int most_cluster_blocks = 8;
+consteval int most_cluster_blocks() { return 8; }
 
 }  // namespace vostok

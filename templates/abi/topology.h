@@ -35,7 +35,10 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 /// Dynamic shared memory of kernels that sum over a block: at most one 64-bit sum per warp.
-constexpr int block_sum_shared_bytes = 8 * 256 / 32;
+consteval int block_sum_shared_bytes() { return 8 * 256 / 32; }
+
+/// Neighbouring columns of a row that make a run: less than the narrowest tile of the families that take tiles has many by chance.
+consteval int run_columns() { return 32; }
 
 /// What is measured of a structure, on the device. All zero before the first kernel: "first" is therefore kept as the
 /// largest of (all ones - position), and zero means that there is none.
@@ -45,8 +48,9 @@ struct CsrMeasures {
   unsigned long long sum_of_squares;       ///< of the row lengths
   unsigned long long empty_rows;
   unsigned long long longest_row;
-  unsigned unsorted;    ///< not 0: columns descend somewhere in a row
-  unsigned duplicates;  ///< not 0: a row names a column twice in a row
+  unsigned long long run_ends;  ///< positions that end a run of `run_columns()` columns
+  unsigned unsorted;            ///< not 0: columns descend somewhere in a row
+  unsigned duplicates;          ///< not 0: a row names a column twice in a row
 };
 
 /// The first position noted in an inverted field, or -1.
@@ -90,7 +94,7 @@ struct ScanTraits {
 };
 
 /// Entries that one step of a scan's block takes.
-constexpr int scan_tile = 1024;
+consteval int scan_tile() { return 1024; }
 
 /// In this order.
 enum class ScanStep : int { sum, apply };
@@ -138,9 +142,9 @@ struct RankRowsTraits {
 };
 
 /// Rows that rank_rows takes at most: each block keeps all lengths in shared memory.
-constexpr int most_ranked_rows = 8192;
+consteval int most_ranked_rows() { return 8192; }
 /// Lanes that compare one row with all others.
-constexpr int lanes_per_ranked_row = 8;
+consteval int lanes_per_ranked_row() { return 8; }
 
 struct RankRowsArgs {
   const void* row_offsets;
@@ -148,7 +152,7 @@ struct RankRowsArgs {
   long long rows;
 };
 
-constexpr int rank_rows_shared_bytes = 4 * most_ranked_rows;
+consteval int rank_rows_shared_bytes() { return 4 * most_ranked_rows(); }
 
 struct FillStripsTraits {
   IntegerType offsets = IntegerType::i32;  ///< the one type: strips number their nonzeros in 32 bits

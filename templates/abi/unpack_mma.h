@@ -111,7 +111,7 @@ constexpr void fields(S& config, Visit&& visit) {
 constexpr int teams(const UnpackMmaConfig& config) { return config.k_warps; }
 constexpr int threads(const UnpackMmaConfig& config) { return 32 * config.row_warps * config.column_warps * teams(config); }
 constexpr int tile_strips(const UnpackMmaConfig& config) { return config.row_warps * config.warp_strips; }
-constexpr int tile_rows(const UnpackMmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_rows(const UnpackMmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
 constexpr int tile_columns(const UnpackMmaConfig& config) { return config.column_warps * config.warp_columns; }
 
 /// Terms that a value is split into.
@@ -137,7 +137,7 @@ constexpr bool stages_columns(const UnpackMmaTraits& traits, const UnpackMmaConf
 }
 
 /// Bytes of one 16-bit term of B's tile for a k block.
-constexpr int dense_term_bytes(const UnpackMmaConfig& config) { return packed_strip_columns * tile_columns(config) * 2; }
+constexpr int dense_term_bytes(const UnpackMmaConfig& config) { return packed_strip_columns() * tile_columns(config) * 2; }
 
 /// Bytes of B in one stage: its 16-bit terms, or the f32 that the block will split.
 constexpr int dense_stage_bytes(const UnpackMmaConfig& config) { return dense_term_bytes(config) * terms(config); }
@@ -157,11 +157,11 @@ constexpr bool copies_in_bulk(const UnpackMmaConfig& config) { return config.bul
 constexpr int strip_barriers(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? teams(config) * config.stages : 0; }
 
 /// Buffers of what the block splits: one is filled while the other is multiplied.
-inline constexpr int split_buffers = 2;
+consteval int split_buffers() { return 2; }
 
 /// Shared memory of a team.
 constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
-  const int split = splits_dense(config) ? split_buffers * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
+  const int split = splits_dense(config) ? split_buffers() * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
   return (strip_ring_bytes(config) + split + scales + 127) / 128 * 128;
 }

@@ -26,11 +26,11 @@ struct UnpackWgmmaTraits {
   bool residual = false;
   bool accumulate = false;
   int dense_vector = 1;    ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
-  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks
+  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks()
 };
 
 /// k blocks after which sums are set aside: adding on would round too often, all alike where all elements are.
-constexpr int long_sum_blocks = 64;
+consteval int long_sum_blocks() { return 64; }
 
 /// The tunables.
 struct UnpackWgmmaConfig {
@@ -134,7 +134,7 @@ constexpr int consumer_warps(const UnpackWgmmaConfig& config) { return config.k_
 constexpr int threads(const UnpackWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
 /// Each warp of a group has one strip.
 constexpr int tile_strips(const UnpackWgmmaConfig& config) { return group_warps(config); }
-constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows * tile_strips(config); }
+constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
 constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile_columns; }
 
 /// 16-bit terms that a value is split into.
@@ -160,11 +160,11 @@ constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.pr
 constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !config.prepare_dense && !config.tensor_copies && !splits_dense(config); }
 
 /// Columns that a warp splits at a time, of one k block.
-constexpr int split_unit_columns = 32;
+consteval int split_unit_columns() { return 32; }
 
 /// k blocks between two that a splitting warp has a part in.
 constexpr int split_block_step(const UnpackWgmmaConfig& config) {
-  const int unit_warps = config.producer_warps * split_unit_columns;
+  const int unit_warps = config.producer_warps * split_unit_columns();
   return config.tile_columns >= unit_warps ? 1 : unit_warps / config.tile_columns;
 }
 
@@ -181,18 +181,18 @@ constexpr int dense_groups(const UnpackWgmmaConfig& config) { return config.tile
 
 /// Bytes of one such plane, and of its low parts.
 constexpr int dense_group_bytes(const UnpackWgmmaConfig& config) {
-  return config.prepare_dense || splits_dense(config) ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes;
+  return config.prepare_dense || splits_dense(config) ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes();
 }
 
 /// Bytes of B in one stage, a multiple of 1024.
 constexpr int dense_stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  if (lines_along_k(traits, config)) return terms(config) * config.tile_columns * split_line_bytes;
+  if (lines_along_k(traits, config)) return terms(config) * config.tile_columns * split_line_bytes();
   return dense_groups(config) * dense_group_bytes(config);
 }
 
 /// From an element's high part to its low part in a stage.
 constexpr int dense_low_part(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return lines_along_k(traits, config) ? config.tile_columns * split_line_bytes : split_low_part(prepared_columns(config));
+  return lines_along_k(traits, config) ? config.tile_columns * split_line_bytes() : split_low_part(prepared_columns(config));
 }
 
 /// Scales of B's columns of one k block.
@@ -200,7 +200,7 @@ constexpr int column_scale_bytes(const UnpackWgmmaConfig& config) { return packe
 
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
-  return tile_strips(config) * packed_unit_bytes *
+  return tile_strips(config) * packed_unit_bytes() *
          static_cast<int>(packed_strip_units(config.grain, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
@@ -229,14 +229,14 @@ constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaCon
 constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
 
 /// Registers of a thread that splits B.
-constexpr int splitting_registers = 104;
+consteval int splitting_registers() { return 104; }
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
   return config.producer_warps == 8 || (config.producer_warps == 4 && consumer_warps(config) > 4);
 }
 constexpr int kept_registers(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return splitting_registers;
+  if (splits_dense(config)) return splitting_registers();
   return copies_by_threads(config) ? 40 : 24;
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {

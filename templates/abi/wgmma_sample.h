@@ -42,14 +42,14 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
 }
 
-inline constexpr int warpgroup_rows = 64;
+consteval int warpgroup_rows() { return 64; }
 
 constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
 /// One more warp copies and one searches the lists. They come with two that do nothing: registers are given out to four warps at a time.
 constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + 4); }
 constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
 
-constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows * config.warpgroups; }
+constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows() * config.warpgroups; }
 constexpr int tile_columns(const WgmmaSampleConfig& config) { return config.tile_columns; }
 constexpr TileShape tile_shape(const WgmmaSampleConfig& config) { return {tile_rows(config), tile_columns(config)}; }
 
@@ -58,8 +58,10 @@ constexpr TileShape tile_shape(const WgmmaSampleConfig& config) { return {tile_r
 constexpr bool keeps_lhs(const TensorSampleTraits& traits) { return traits.one_block; }
 
 /// Bytes of an n block of a tile's rows of A, and of B.
-constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) { return tile_rows(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
-constexpr int rhs_block_bytes(const WgmmaSampleConfig& config) { return tile_columns(config) / sample_octet_rows * sample_octet_bytes(config.mode); }
+constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) { return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode); }
+constexpr int rhs_block_bytes(const WgmmaSampleConfig& config) {
+  return tile_columns(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
+}
 constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return rhs_block_bytes(config) + (keeps_lhs(traits) ? 0 : lhs_block_bytes(config));
 }
@@ -68,7 +70,7 @@ constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSa
 constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
 
 /// Rows that a warp multiplies and gathers, and where each strip of them begins in a tile's list, with the list's end: a multiple of 16 bytes.
-inline constexpr int sample_strip_rows = 16;
+consteval int sample_strip_rows() { return 16; }
 constexpr int sample_strip_begins(const WgmmaSampleConfig& config) { return consumer_warps(config) + 1; }
 constexpr int strip_begins_bytes(const WgmmaSampleConfig& config) { return (4 * sample_strip_begins(config) + 15) / 16 * 16; }
 
@@ -93,9 +95,9 @@ constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleCo
 
 constexpr int launch_registers(const WgmmaSampleConfig& config) { return launched_registers(threads(config), config.min_blocks); }
 /// What a copying or a searching thread keeps, and what a multiplying one then has.
-inline constexpr int copying_registers = 24;
+consteval int copying_registers() { return 24; }
 constexpr int gained_registers(const WgmmaSampleConfig& config) {
-  return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers)
+  return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers())
                                      : launch_registers(config);
 }
 

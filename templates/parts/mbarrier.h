@@ -7,7 +7,7 @@
 namespace vostok {
 
 /// Bytes of one barrier, and its alignment. Barriers are named by their shared address.
-inline constexpr unsigned barrier_bytes = 8;
+consteval unsigned barrier_bytes() { return 8; }
 
 __device__ inline void initialise_barrier(unsigned barrier, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");

@@ -21,7 +21,7 @@ namespace detail {
 // instruction are exact, they and c are aligned to the largest exponent and cut (not rounded) after 2 bits below f32's
 // last, added exactly, and the sum is cut to f32. Older cores keep fewer bits and add 4 or 8 products at a time, so their
 // results may differ in the last bits.
-inline constexpr int extra_bits = 2;
+consteval int extra_bits() { return 2; }
 
 struct Term {
   double value;
@@ -70,7 +70,7 @@ inline float accumulate(const float (&a)[count], const float (&b)[count], float 
   if (plain != plain) return __builtin_bit_cast(float, 0x7fffffffU);
   if (plain - plain != 0) return static_cast<float>(plain);
   if (largest == least) return static_cast<float>(plain);
-  const int unit = largest - 23 - extra_bits;
+  const int unit = largest - 23 - extra_bits();
   const double units = power_of_two(-unit);
   long long sum = 0;
   for (const Term& term : terms) sum += static_cast<long long>(term.value * units);

@@ -17,7 +17,7 @@
 namespace vostok {
 
 struct SampleOperandsShared {
-  unsigned largest[sample_octet_rows];  ///< bits of magnitudes
+  unsigned largest[sample_octet_rows()];  ///< bits of magnitudes
 };
 
 /// An octet of one operand.
@@ -26,13 +26,13 @@ class OperandOctet {
   static constexpr auto traits = F::traits;
   static constexpr PackedMode mode = traits.mode;
   static constexpr bool row_major = layout == Layout::row_major;
-  static constexpr unsigned row_threads = F::config.threads / sample_octet_rows;
+  static constexpr unsigned row_threads = F::config.threads / sample_octet_rows();
   static constexpr bool as_it_is = traits.element != Dtype::f32;
   static_assert(F::config.threads % 64 == 0 && row_threads <= 32, "a block has 64, 128 or 256 threads");
   static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1), "16-bit elements stay what they are");
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
-  using Chunk = Vector<Stored, sample_chunk>;
+  using Chunk = Vector<Stored, sample_chunk()>;
 
  public:
   /// Threads of a row lie side by side where the row does, and rows side by side where columns are lines.
@@ -40,15 +40,15 @@ class OperandOctet {
       : n_(args.n),
         n_blocks_(args.n_blocks),
         leading_(operand.leading),
-        row_(row_major ? threadIdx.x / row_threads : threadIdx.x % sample_octet_rows),
-        first_chunk_(row_major ? threadIdx.x % row_threads : threadIdx.x / sample_octet_rows) {
-    const long long row = static_cast<long long>(octet) * sample_octet_rows + row_;
+        row_(row_major ? threadIdx.x / row_threads : threadIdx.x % sample_octet_rows()),
+        first_chunk_(row_major ? threadIdx.x % row_threads : threadIdx.x / sample_octet_rows()) {
+    const long long row = static_cast<long long>(octet) * sample_octet_rows() + row_;
     exists_ = row < operand.rows;
     from_ = static_cast<const Stored*>(operand.matrix) + matrix * operand.stride + (row_major ? row * leading_ : row);
     const long long first = static_cast<long long>(matrix) * n_blocks_ * operand.octet_count + octet;
     to_ = operand.octets + first * sample_octet_bytes(mode) + row_ * 128;
     block_bytes_ = static_cast<long long>(operand.octet_count) * sample_octet_bytes(mode);
-    exponent_ = operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows + row;
+    exponent_ = operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
   }
 
   __device__ void make() const {
@@ -59,7 +59,7 @@ class OperandOctet {
       scale = __builtin_bit_cast(float, packed_power_bits(exponent));
       if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent);
     }
-    const unsigned chunks = n_blocks_ * (sample_block / sample_chunk);
+    const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
     if (first_chunk_ < chunks) store(first_chunk_, first, scale);
     for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) store(chunk, load(chunk), scale);
   }
@@ -68,20 +68,20 @@ class OperandOctet {
   /// Zeros where the matrix ends.
   __device__ Chunk load(unsigned chunk) const {
     Chunk values = {};
-    const long long first = static_cast<long long>(chunk) * sample_chunk;
+    const long long first = static_cast<long long>(chunk) * sample_chunk();
     if (!exists_) return values;
-    if (row_major && first + sample_chunk <= n_) {
+    if (row_major && first + sample_chunk() <= n_) {
       constexpr int width = (alignment < 16 ? alignment : 16) / static_cast<int>(sizeof(Stored));
       using Piece = Vector<Stored, width>;
 #pragma unroll
-      for (int i = 0; i < sample_chunk; i += width) {
+      for (int i = 0; i < sample_chunk(); i += width) {
         const Piece piece = load_global(reinterpret_cast<const Piece*>(from_ + first + i));
 #pragma unroll
         for (int j = 0; j < width; ++j) values.at[i + j] = piece.at[j];
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < sample_chunk; ++i)
+      for (int i = 0; i < sample_chunk(); ++i)
         if (first + i < n_) values.at[i] = load_global(from_ + (row_major ? first + i : (first + i) * leading_));
     }
     return values;
@@ -92,12 +92,12 @@ class OperandOctet {
     constexpr int chunks_at_once = row_major ? 2 : 1;
     unsigned largest = largest_of_chunk(first);
 #pragma unroll chunks_at_once
-    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk) < n_; chunk += row_threads) {
+    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk()) < n_; chunk += row_threads) {
       const unsigned other = largest_of_chunk(load(chunk));
       largest = other > largest ? other : largest;
     }
     // Lanes of a row side by side, or eight apart.
-    constexpr int least = row_major ? 1 : sample_octet_rows;
+    constexpr int least = row_major ? 1 : sample_octet_rows();
     constexpr int most = row_major ? static_cast<int>(row_threads) : 32;
 #pragma unroll
     for (int distance = least; distance < most; distance *= 2) {
@@ -121,21 +121,21 @@ class OperandOctet {
   /// Of the row over all warps, each of which has a part of every row.
   __device__ unsigned largest_of_warps(unsigned largest) const {
     auto& shared = dynamic_shared<SampleOperandsShared>();
-    if (threadIdx.x < sample_octet_rows) shared.largest[threadIdx.x] = 0;
+    if (threadIdx.x < sample_octet_rows()) shared.largest[threadIdx.x] = 0;
     __syncthreads();
-    if (threadIdx.x % 32 < sample_octet_rows) atomicMax(&shared.largest[row_], largest);
+    if (threadIdx.x % 32 < sample_octet_rows()) atomicMax(&shared.largest[row_], largest);
     __syncthreads();
     return shared.largest[row_];
   }
 
   __device__ void store(unsigned chunk, const Chunk& values, float scale) const {
-    using Terms = Vector<unsigned short, sample_chunk>;
-    constexpr unsigned chunks = sample_block / sample_chunk;
+    using Terms = Vector<unsigned short, sample_chunk()>;
+    constexpr unsigned chunks = sample_block() / sample_chunk();
     unsigned char* const to = to_ + chunk / chunks * block_bytes_ + 16 * (chunk % chunks ^ row_);
     Terms high;
     Terms low;
 #pragma unroll
-    for (int i = 0; i < sample_chunk; ++i) {
+    for (int i = 0; i < sample_chunk(); ++i) {
       if constexpr (as_it_is) {
         high.at[i] = values.at[i];
       } else {
@@ -145,7 +145,7 @@ class OperandOctet {
       }
     }
     store_global<false>(reinterpret_cast<Terms*>(to), high);
-    if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes), low);
+    if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes()), low);
   }
 
   long long n_;

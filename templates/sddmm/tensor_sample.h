@@ -75,7 +75,7 @@ class TensorSample {
     if constexpr (config.kept_blocks == 1) __syncthreads();  // sums will lie where A was
   }
 
-  __device__ SharedAddress warp_rows(const unsigned char* lhs) const { return shared_address(lhs) + warp_row() / sample_octet_rows * octet_bytes; }
+  __device__ SharedAddress warp_rows(const unsigned char* lhs) const { return shared_address(lhs) + warp_row() / sample_octet_rows() * octet_bytes; }
 
   /// The tile's first stage has come.
   __device__ void multiply() {
@@ -85,8 +85,8 @@ class TensorSample {
       if (block > 0) wait_for_stage();
       stages_.issue(part_);
       const unsigned char* const lhs = config.kept_blocks > 0 ? shared_.kept_lhs() + block * lhs_block_bytes(config) : shared_.lhs(stage_.at);
-      const SharedAddress rhs = shared_address(shared_.rhs(stage_.at)) + warp_column() / sample_octet_rows * octet_bytes;
-      product_.add(warp_rows(lhs), rhs, part_.steps - block * steps_of_block);
+      const SharedAddress rhs = shared_address(shared_.rhs(stage_.at)) + warp_column() / sample_octet_rows() * octet_bytes;
+      product_.add(warp_rows(lhs), rhs, part_.steps - block * steps_of_block());
       stage_.step();
     }
   }

@@ -57,14 +57,14 @@ class TileProduct {
   __device__ void keep(SharedAddress lhs) {
     if constexpr (keeps) {
 #pragma unroll
-      for (int step = 0; step < steps_of_block; ++step) load(kept_.at[step], lhs, step);
+      for (int step = 0; step < steps_of_block(); ++step) load(kept_.at[step], lhs, step);
     }
   }
 
   /// Adds the products of an n block that has so many steps. `rhs`: the warp's first column in it; `lhs` is not looked at where A is kept
   /// in registers.
   __device__ void add(SharedAddress lhs, SharedAddress rhs, unsigned steps) {
-    if (steps >= steps_of_block) add_block<true>(lhs, rhs, steps);
+    if (steps >= steps_of_block()) add_block<true>(lhs, rhs, steps);
     else add_block<false>(lhs, rhs, steps);
   }
 
@@ -82,7 +82,7 @@ class TileProduct {
     float at[strips][2 * pairs][4];
   };
   struct Kept {
-    LhsFragments<F> at[steps_of_block];
+    LhsFragments<F> at[steps_of_block()];
   };
 
   __device__ void promote() {
@@ -117,7 +117,7 @@ class TileProduct {
   template <bool whole, class Visit>
   static __device__ void each_step(unsigned steps, Visit visit) {
 #pragma unroll
-    for (int step = 0; step < steps_of_block; ++step)
+    for (int step = 0; step < steps_of_block(); ++step)
       if (whole || static_cast<unsigned>(step) < steps) visit(step);
   }
 
@@ -132,7 +132,8 @@ class TileProduct {
     for (int pair = 0; pair < pairs; ++pair) {
       unsigned b[terms][4];
 #pragma unroll
-      for (int term = 0; term < (low ? terms : 1); ++term) load_matrices<false>(b[term], from + (pair * 2 * octet_bytes + term * sample_term_bytes));
+      for (int term = 0; term < (low ? terms : 1); ++term)
+        load_matrices<false>(b[term], from + (pair * 2 * octet_bytes + term * sample_term_bytes()));
       if constexpr (low) {
         multiply(a.at[terms - 1], b[0], pair);
         multiply(a.at[0], b[terms - 1], pair);
@@ -146,7 +147,7 @@ class TileProduct {
 #pragma unroll
     for (int term = 0; term < terms; ++term)
 #pragma unroll
-      for (int q = 0; q < strips; ++q) load_matrices<false>(a.at[term][q], from + (q * 2 * octet_bytes + term * sample_term_bytes));
+      for (int q = 0; q < strips; ++q) load_matrices<false>(a.at[term][q], from + (q * 2 * octet_bytes + term * sample_term_bytes()));
   }
 
   __device__ void multiply(const unsigned (&a)[strips][4], const unsigned (&b)[4], int pair) {

@@ -21,7 +21,7 @@ struct TensorSampleRules {
   static_assert(c.stages >= 2 && c.stages <= 8, "there are 2 to 8 stages");
   static_assert(c.promotion_steps == 0 || c.promotion_steps == 1 || c.promotion_steps == 2 || c.promotion_steps == 4,
                 "sums are taken out after 1, 2 or 4 steps, or never");
-  static_assert(!c.low_first || (sample_terms(c.mode) == 2 && (c.promotion_steps == 0 || c.promotion_steps == steps_of_block)),
+  static_assert(!c.low_first || (sample_terms(c.mode) == 2 && (c.promotion_steps == 0 || c.promotion_steps == steps_of_block())),
                 "low products come first in whole n blocks, where there are any");
   static_assert(c.tiles_per_block >= 1, "a block has at least one tile");
   static_assert(c.kept_blocks >= 0 && (c.kept_blocks == 0 || (c.tiles_per_block > 1 && c.n_split == 1)),

@@ -84,7 +84,8 @@ class SampleStages {
       copy_bytes<F, rows>(info.row_exponents, part.exponents(args_.lhs, row));
       copy_bytes<F, tile_columns(config)>(info.column_exponents, part.exponents(args_.rhs, column));
     }
-    copy_chunks<F>(info.places, args_.lists.places + tile.first_entry, padded_entries(tile.entries < room ? tile.entries : room) / entries_of_chunk);
+    copy_chunks<F>(info.places, args_.lists.places + tile.first_entry,
+                   padded_entries(tile.entries < room ? tile.entries : room) / entries_of_chunk());
   }
 
   const TensorSampleArgs& args_;

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmm
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
-    if constexpr (exchanges_registers(config)) give_registers<copying_registers>();
+    if constexpr (exchanges_registers(config)) give_registers<copying_registers()>();
     if (warp == consumers + 1) StripFinder<F>(args, shared).run();
     else if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
   } else {

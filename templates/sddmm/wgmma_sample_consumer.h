@@ -89,7 +89,7 @@ class SampleConsumer {
   static __device__ unsigned warpgroup() { return threadIdx.x / 128; }
   /// The warp's strip of a tile, and its first row.
   static __device__ unsigned strip() { return threadIdx.x / 32; }
-  static __device__ unsigned first_row() { return strip() * sample_strip_rows; }
+  static __device__ unsigned first_row() { return strip() * sample_strip_rows(); }
 
   /// Whether there is one more tile, whose A is then there where it stays.
   __device__ bool comes_next() {
@@ -113,7 +113,7 @@ class SampleConsumer {
   __device__ void queue_block() {
     wait_barrier(shared_.full(place_.stage), place_.parity);
     turn_.wait();
-    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows / sample_octet_rows * octet_bytes), shared_.rhs(place_.stage));
+    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows() / sample_octet_rows() * octet_bytes), shared_.rhs(place_.stage));
     turn_.pass();
   }
 

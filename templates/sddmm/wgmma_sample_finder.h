@@ -10,7 +10,7 @@ namespace vostok {
 template <class F>
 class StripFinder {
   static constexpr auto config = F::config;
-  static constexpr unsigned strip_places = sample_strip_rows * tile_columns(config);
+  static constexpr unsigned strip_places = sample_strip_rows() * tile_columns(config);
 
  public:
   __device__ StripFinder(const WgmmaSampleArgs& args, const WgmmaSampleShared<F>& shared)

@@ -36,13 +36,14 @@ class WarpgroupProduct {
     const unsigned group = threadIdx.x % 32 / 4;
     const unsigned char* const line = octets + group * 128 + threadIdx.x % 4 * 4;
 #pragma unroll
-    for (int step = 0; step < steps_of_block; ++step)
+    for (int step = 0; step < steps_of_block(); ++step)
 #pragma unroll
       for (int term = 0; term < terms; ++term)
 #pragma unroll
         for (unsigned i = 0; i < 4; ++i) {
           const unsigned chunk = (2 * step + i / 2) ^ group;
-          kept_.at[step][term][i] = load_ahead(reinterpret_cast<const unsigned*>(line + i % 2 * octet_bytes + term * sample_term_bytes + chunk * 16));
+          kept_.at[step][term][i] =
+              load_ahead(reinterpret_cast<const unsigned*>(line + i % 2 * octet_bytes + term * sample_term_bytes() + chunk * 16));
         }
   }
 
@@ -92,16 +93,16 @@ class WarpgroupProduct {
     unsigned long long rhs;
   };
   struct Kept {
-    unsigned at[steps_of_block][terms][4];
+    unsigned at[steps_of_block()][terms][4];
   };
   struct Nothing {};
 
   template <int step, int lhs_term, int rhs_term, bool accumulates>
   __device__ void add(const Operands& from) {
     constexpr unsigned step_on = step * 32;
-    const unsigned long long rhs = moved_descriptor(from.rhs, step_on + rhs_term * sample_term_bytes);
+    const unsigned long long rhs = moved_descriptor(from.rhs, step_on + rhs_term * sample_term_bytes());
     if constexpr (keeps) Mma::template multiply<type, DenseLine::k>(sums_, kept_.at[step][lhs_term], rhs, accumulates);
-    else Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes), rhs, accumulates);
+    else Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes()), rhs, accumulates);
   }
   template <int step>
   __device__ void low(const Operands& from) {

@@ -27,7 +27,7 @@ class WgmmaSampleShared {
   static constexpr int strips_begin = infos_begin + infos * info_bytes;
   static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);
   static_assert(sizeof(TileInfo<F>) == info_bytes, "tile_info_bytes differs from the layout");
-  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes) == shared_bytes(traits, config),
+  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes()) == shared_bytes(traits, config),
                 "shared_bytes differs from the layout");
 
  public:
@@ -71,7 +71,7 @@ class WgmmaSampleShared {
   }
 
  private:
-  __device__ unsigned barrier(unsigned number) const { return base_ + barriers_begin + number * barrier_bytes; }
+  __device__ unsigned barrier(unsigned number) const { return base_ + barriers_begin + number * barrier_bytes(); }
 
   unsigned char* bytes_;
   unsigned base_;

@@ -11,7 +11,7 @@
 namespace vostok {
 
 /// What an exponent may be taken relative to: the maximum, but for a maximum over nothing.
-__device__ inline float softmax_origin(float maximum) { return maximum == -softmax_infinity ? 0.0F : maximum; }
+__device__ inline float softmax_origin(float maximum) { return maximum == -softmax_infinity() ? 0.0F : maximum; }
 
 template <class F>
 class SoftmaxForwardPass {
@@ -27,7 +27,7 @@ class SoftmaxForwardPass {
   __device__ SoftmaxForwardPass(const SoftmaxOperands& operands, long long batch, const EntrySpan& span, unsigned rank)
       : exponent_(operands), share_(span, rank), input_(share_.input(operands.values, 0)), output_(share_.output(operands, batch)) {}
 
-  static __device__ Partial nothing() { return {-softmax_infinity, 0.0F}; }
+  static __device__ Partial nothing() { return {-softmax_infinity(), 0.0F}; }
 
   /// Takes the team's next entries, those from `start` on, into registers: z, and -infinity for what the span lacks.
   __device__ void load(int start) {
@@ -41,7 +41,7 @@ class SoftmaxForwardPass {
       if (share_.span.template holds_all<vector>(share_.position(start, h))) continue;
 #pragma unroll
       for (int i = 0; i < vector; ++i)
-        if (!share_.span.holds(share_.position(start, h) + i)) value_[h][i] = -softmax_infinity;
+        if (!share_.span.holds(share_.position(start, h) + i)) value_[h][i] = -softmax_infinity();
     }
   }
 
@@ -113,7 +113,7 @@ class SoftmaxForwardPass {
 
   /// Stores the entries that `load` left in registers as probabilities, given the logarithm of the row's sum.
   __device__ void store_less_logarithm(int start, float logarithm) const {
-    const float finite = logarithm == -softmax_infinity ? 0.0F : logarithm;
+    const float finite = logarithm == -softmax_infinity() ? 0.0F : logarithm;
 #pragma unroll
     for (int h = 0; h < held; ++h) {
       float values[vector];

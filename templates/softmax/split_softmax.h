@@ -38,7 +38,7 @@ __device__ inline void write_empty_statistics(const SoftmaxOperands& operands, l
 #pragma unroll 1
   for (long long row = blockIdx.x * block_threads + threadIdx.x; row < operands.m; row += gridDim.x * block_threads)
     if (row_offset<false>(operands.row_offsets, row) == row_offset<false>(operands.row_offsets, row + 1))
-      operands.row_statistics[batch * operands.m + row] = -softmax_infinity;
+      operands.row_statistics[batch * operands.m + row] = -softmax_infinity();
 }
 
 template <class F>

@@ -39,7 +39,7 @@ class LeftOverProducts {
       : args_(args), scratch_(scratch) {
     constexpr unsigned parts = config.k_split * config.k_groups;
     const unsigned first = load_global(left_over.row_starts + first_row);
-    const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows) - first;
+    const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows()) - first;
     const auto share = [&](unsigned of) { return static_cast<unsigned>(static_cast<unsigned long long>(count) * of / parts); };
     entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
     count_ = share(part + 1) - share(part);

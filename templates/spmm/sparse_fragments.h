@@ -29,7 +29,7 @@ __device__ inline unsigned load_one_word(const unsigned char* from) { return loa
 
 /// One strip of a pass.
 struct SparseFragment {
-  unsigned at[sparse_registers];
+  unsigned at[sparse_registers()];
   unsigned metadata;
 };
 
@@ -42,15 +42,15 @@ class SparseStrip {
  public:
   SparseStrip() = default;
   __device__ SparseStrip(From strip, unsigned lane)
-      : registers_(strip + (sparse_header_bytes + lane * 16)),
-        metadata_(strip + (sparse_header_bytes + sparse_metadata_begin + (lane / 4 * 2 + lane % 2) * 4)),
+      : registers_(strip + (sparse_header_bytes() + lane * 16)),
+        metadata_(strip + (sparse_header_bytes() + sparse_metadata_begin() + (lane / 4 * 2 + lane % 2) * 4)),
         header_{load_one_word(strip)} {}
 
   __device__ const SparseHeader& header() const { return header_; }
 
   /// The fragment of a pass that the strip has.
   __device__ SparseFragment load(int step, unsigned pass) const {
-    const unsigned offset = (pass + (step > 0 ? header_.passes(0) : 0)) * sparse_pass_bytes;
+    const unsigned offset = (pass + (step > 0 ? header_.passes(0) : 0)) * sparse_pass_bytes();
     const Vector<unsigned, 4> words = load_words(registers_ + offset);
     return {{words.at[0], words.at[1], words.at[2], words.at[3]}, load_one_word(metadata_ + offset)};
   }

@@ -25,7 +25,7 @@ template <class F>
 class SparseTensorWarp {
   static constexpr auto config = F::config;
   static constexpr int strips = config.warp_strips;
-  static constexpr bool all_fit = config.strip_passes == sparse_steps * sparse_most_passes;
+  static constexpr bool all_fit = config.strip_passes == sparse_steps() * sparse_most_passes();
   using Product = SparseWarpProduct<F>;
 
  public:
@@ -41,7 +41,7 @@ class SparseTensorWarp {
     if (all_fit || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes;
+      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
       product_.add(from, dense, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   } else {
     const FragmentOutput<F> output(args, tile.product);
     warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      output.store(static_cast<long long>(strip) * packed_strip_rows, tile.first_column() + 8 * octet, warp.lane(), sums);
+      output.store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, warp.lane(), sums);
     });
   }
 }

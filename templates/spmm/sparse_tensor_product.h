@@ -25,7 +25,7 @@ class SparseWarpProduct {
 #pragma unroll
     for (int q = 0; q < strips; ++q) readers[q] = SparseStrip<From>(from[q], lane);
 #pragma unroll 1
-    for (int step = 0; step < sparse_steps; ++step) {
+    for (int step = 0; step < sparse_steps(); ++step) {
       unsigned most = 0;
 #pragma unroll
       for (int q = 0; q < strips; ++q) most = max(most, readers[q].header().passes(step));

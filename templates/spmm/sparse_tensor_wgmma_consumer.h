@@ -15,7 +15,7 @@ namespace vostok {
 /// A strip's fragments. Of passes that some strip of the same 64 rows has, but this one lacks, they are empty; of those that none has,
 /// anything.
 struct LoadedStrip {
-  SparseFragment at[sparse_steps][sparse_most_passes];
+  SparseFragment at[sparse_steps()][sparse_most_passes()];
   SparseHeader header;
 };
 
@@ -23,7 +23,7 @@ struct LoadedStrip {
 template <class F>
 class SparseWarpStrips {
   static constexpr unsigned room = strip_stage_bytes(F::config);
-  static constexpr bool all_fit = F::config.strip_passes == sparse_steps * sparse_most_passes;
+  static constexpr bool all_fit = F::config.strip_passes == sparse_steps() * sparse_most_passes();
 
  public:
   __device__ SparseWarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp)
@@ -36,14 +36,14 @@ class SparseWarpStrips {
 
   /// Loads the k block looked at, whose stage is full, and looks at the next one where there is one.
   __device__ void load(LoadedStrip& strip, unsigned stage_strips, bool looks_ahead) {
-    const SharedAddress staged{stage_strips + (own_ - first_) * packed_unit_bytes};
+    const SharedAddress staged{stage_strips + (own_ - first_) * packed_unit_bytes()};
     const unsigned lane = threadIdx.x % 32;
     if constexpr (all_fit) {
       if (looks_ahead) look_ahead();
       read(strip, SparseStrip<SharedAddress>(staged, lane));
     } else {
-      const bool fits = (end_ - first_) * packed_unit_bytes <= room;
-      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes;
+      const bool fits = (end_ - first_) * packed_unit_bytes() <= room;
+      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes();
       if (looks_ahead) look_ahead();
       if (fits) read(strip, SparseStrip<SharedAddress>(staged, lane));
       else read(strip, SparseStrip<const unsigned char*>(memory, lane));
@@ -64,9 +64,9 @@ class SparseWarpStrips {
   static __device__ void read(LoadedStrip& loaded, const Strip& strip) {
     loaded.header = strip.header();
 #pragma unroll
-    for (int step = 0; step < sparse_steps; ++step)
+    for (int step = 0; step < sparse_steps(); ++step)
 #pragma unroll
-      for (unsigned pass = 0; pass < sparse_most_passes; ++pass) {
+      for (unsigned pass = 0; pass < sparse_most_passes(); ++pass) {
         if (pass >= loaded.header.tile_passes(step)) continue;
         loaded.at[step][pass] = pass < loaded.header.passes(step) ? strip.load(step, pass) : empty_fragment();
       }
@@ -88,17 +88,17 @@ class SparseWarpgroupSum {
   static constexpr int count = config.tile_columns / 2;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
-  static constexpr unsigned dense_step = along_k ? sparse_step_columns * 2 : sparse_step_columns * split_line_bytes;
+  static constexpr unsigned dense_step = along_k ? sparse_step_columns() * 2 : sparse_step_columns() * split_line_bytes();
 
  public:
   /// Queues a k block's products. Neither strip nor stage may change before finish().
   __device__ void multiply(const LoadedStrip& strip, unsigned dense) {
-    const unsigned long long first = dense_descriptor(dense, split_plane_bytes);
+    const unsigned long long first = dense_descriptor(dense, split_plane_bytes());
     // Passes are the same for the four warps, which the compiler does not know: it wants the fence in every branch, and where they meet.
 #pragma unroll
-    for (int step = 0; step < sparse_steps; ++step)
+    for (int step = 0; step < sparse_steps(); ++step)
 #pragma unroll
-      for (unsigned pass = 0; pass < sparse_most_passes; ++pass)
+      for (unsigned pass = 0; pass < sparse_most_passes(); ++pass)
         if (pass < strip.header.tile_passes(step)) {
           const SparseFragment& a = strip.at[step][pass];
           begin_multiplications();

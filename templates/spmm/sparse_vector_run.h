@@ -16,9 +16,9 @@ class RunProduct {
   static constexpr auto config = F::config;
   static constexpr int columns = config.columns;
   static constexpr int element_bytes = size_of(traits.element);
-  static constexpr int code_words = run_slots * config.gap_bits / 32;
+  static constexpr int code_words = run_slots() * config.gap_bits / 32;
   static constexpr int word_slots = 32 / config.gap_bits;
-  static constexpr int value_words = run_slots * element_bytes / 4;
+  static constexpr int value_words = run_slots() * element_bytes / 4;
   static constexpr unsigned slot_size = slot_bytes(traits, config);
   using Piece = Vector<unsigned, 4>;
   using Value = Element<traits.element>;
@@ -26,8 +26,8 @@ class RunProduct {
  public:
   /// Loads a run that exists.
   __device__ void load(const PackedRuns& runs, const unsigned char* values, unsigned run) {
-    const long long group = run / group_runs;
-    const unsigned lane = run % group_runs;
+    const long long group = run / group_runs();
+    const unsigned lane = run % group_runs();
     load_pieces(reinterpret_cast<const Piece*>(runs.codes), group, lane, codes_);
     load_pieces(reinterpret_cast<const Piece*>(values), group, lane, values_);
     start_ = load_global(runs.starts + run);
@@ -57,7 +57,7 @@ class RunProduct {
   static __device__ void load_pieces(const Piece* memory, long long group, unsigned lane, unsigned (&into)[words]) {
 #pragma unroll
     for (int p = 0; p < words / 4; ++p) {
-      const Piece piece = load_global(memory + (group * (words / 4) + p) * group_runs + lane);
+      const Piece piece = load_global(memory + (group * (words / 4) + p) * group_runs() + lane);
 #pragma unroll
       for (int i = 0; i < 4; ++i) into[4 * p + i] = piece.at[i];
     }

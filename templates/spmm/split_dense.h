@@ -15,7 +15,7 @@
 
 namespace vostok {
 
-inline constexpr int split_piece = 4;  ///< elements
+consteval int split_piece() { return 4; }  ///< elements
 
 template <class F>
 struct SplitDenseShared {
@@ -31,33 +31,33 @@ template <class F>
 struct SplitShare {
   static constexpr bool row_major = F::traits.layout == Layout::row_major;
   static constexpr int columns = F::config.tile_columns;
-  static constexpr int lines = F::config.scale_blocks * packed_strip_columns;
-  static constexpr int count = lines * columns / split_piece / F::config.threads;
+  static constexpr int lines = F::config.scale_blocks * packed_strip_columns();
+  static constexpr int count = lines * columns / split_piece() / F::config.threads;
   static constexpr int tile_bytes = split_tile_bytes(F::traits.mode, columns);
-  static constexpr int own_columns = row_major ? split_piece : 2;
-  static constexpr int pieces_across = columns / split_piece;  ///< of a row
-  static constexpr int column_blocks = columns / 16;           ///< that warps take
+  static constexpr int own_columns = row_major ? split_piece() : 2;
+  static constexpr int pieces_across = columns / split_piece();  ///< of a row
+  static constexpr int column_blocks = columns / 16;             ///< that warps take
 
   static __device__ int first_column() {
     const int thread = static_cast<int>(threadIdx.x);
-    if constexpr (row_major) return thread % pieces_across * split_piece;
+    if constexpr (row_major) return thread % pieces_across * split_piece();
     else return thread / 32 % column_blocks * 16 + thread % 8 * 2;
   }
   static __device__ int column(int piece) { return first_column() + (row_major ? 0 : piece % 2); }
   static __device__ int k(int piece) {
     const int thread = static_cast<int>(threadIdx.x);
     if constexpr (row_major) return (thread + piece * F::config.threads) / pieces_across;
-    else return ((thread / 32 + piece / 2 * (F::config.threads / 32)) / column_blocks * 4 + thread % 32 / 8) * split_piece;
+    else return ((thread / 32 + piece / 2 * (F::config.threads / 32)) / column_blocks * 4 + thread % 32 / 8) * split_piece();
   }
   /// The own column of a piece's element j.
   static constexpr int own_column(int piece, int j) { return row_major ? j : piece % 2; }
 
   /// Where the high and the low part of an element lie in the tiles.
   static __device__ int high_place(int k, int column) {
-    return k / packed_strip_columns * tile_bytes + split_offset(k % packed_strip_columns, column);
+    return k / packed_strip_columns() * tile_bytes + split_offset(k % packed_strip_columns(), column);
   }
   static __device__ int low_place(int k, int column) {
-    return k / packed_strip_columns * tile_bytes + split_low_offset(columns, k % packed_strip_columns, column);
+    return k / packed_strip_columns() * tile_bytes + split_low_offset(columns, k % packed_strip_columns(), column);
   }
 
   /// The largest among the lanes that have the same columns.
@@ -68,12 +68,12 @@ struct SplitShare {
 
 /// Loads the pieces, zeros where the matrix ends.
 template <class F>
-__device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_piece], const SplitDenseArgs& args, unsigned product,
+__device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_piece()], const SplitDenseArgs& args, unsigned product,
                                    long long first_k, long long first_column) {
   using Share = SplitShare<F>;
   using Type = Element<F::traits.element>;
   using Stored = typename Type::Storage;
-  using Piece = Vector<Stored, split_piece>;
+  using Piece = Vector<Stored, split_piece()>;
   const Stored* dense = static_cast<const Stored*>(args.dense);
   if constexpr (F::traits.batched) dense += product * args.stride;
 #pragma unroll
@@ -85,20 +85,20 @@ __device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_p
     const long long length = Share::row_major ? args.n : args.k;
     const bool line_exists = line < (Share::row_major ? args.k : args.n);
     const Stored* from = dense + line * args.leading + first;
-    if (F::traits.alignment >= static_cast<int>(sizeof(Piece)) && line_exists && first + split_piece <= length) {
+    if (F::traits.alignment >= static_cast<int>(sizeof(Piece)) && line_exists && first + split_piece() <= length) {
       const Piece piece = load_global(reinterpret_cast<const Piece*>(from));
 #pragma unroll
-      for (int j = 0; j < split_piece; ++j) values[i][j] = Type::to_float(piece.at[j]);
+      for (int j = 0; j < split_piece(); ++j) values[i][j] = Type::to_float(piece.at[j]);
     } else {
 #pragma unroll
-      for (int j = 0; j < split_piece; ++j) values[i][j] = line_exists && first + j < length ? Type::to_float(load_global(from + j)) : 0.0F;
+      for (int j = 0; j < split_piece(); ++j) values[i][j] = line_exists && first + j < length ? Type::to_float(load_global(from + j)) : 0.0F;
     }
   }
 }
 
 /// The scale of each own column; writes their inverses for `tiles` k blocks, `step` apart.
 template <class F>
-__device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], const float (&values)[SplitShare<F>::count][split_piece],
+__device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], const float (&values)[SplitShare<F>::count][split_piece()],
                                    SplitDenseShared<F>& shared, float* inverses, unsigned tiles, long long step) {
   using Share = SplitShare<F>;
   for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads) shared.maxima[i] = 0;
@@ -106,7 +106,7 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
 #pragma unroll
   for (int i = 0; i < Share::count; ++i)
 #pragma unroll
-    for (int j = 0; j < split_piece; ++j) {
+    for (int j = 0; j < split_piece(); ++j) {
       const unsigned magnitude = __builtin_bit_cast(unsigned, values[i][j]) & 0x7fffffffU;
       unsigned& largest = maxima[Share::own_column(i, j)];
       if (magnitude < 0x7f800000U && magnitude > largest) largest = magnitude;
@@ -128,21 +128,21 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
 
 /// Writes the four columns of each piece of a row, of the first `tiles` tiles.
 template <class F>
-__device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece], unsigned tiles) {
+__device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles) {
   using Share = SplitShare<F>;
-  using Stored = Vector<unsigned short, split_piece>;
+  using Stored = Vector<unsigned short, split_piece()>;
 #pragma unroll
   for (int i = 0; i < Share::count; ++i) {
     Stored high;
     Stored low;
 #pragma unroll
-    for (int j = 0; j < split_piece; ++j) {
+    for (int j = 0; j < split_piece(); ++j) {
       high.at[j] = parts[i][j].high;
       low.at[j] = parts[i][j].low;
     }
     const int k = Share::k(i);
     const int column = Share::first_column();
-    if (F::config.scale_blocks > 1 && k >= static_cast<int>(tiles) * packed_strip_columns) continue;
+    if (F::config.scale_blocks > 1 && k >= static_cast<int>(tiles) * packed_strip_columns()) continue;
     store_global<false>(reinterpret_cast<Stored*>(first_tile + Share::high_place(k, column)), high);
     if constexpr (packed_pair_words(F::traits.mode) == 2)
       store_global<false>(reinterpret_cast<Stored*>(first_tile + Share::low_place(k, column)), low);
@@ -151,14 +151,14 @@ __device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&
 
 /// Writes both columns of each k of pieces of columns, by way of shared memory: the first `tiles` tiles.
 template <class F>
-__device__ inline void store_columns(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece], unsigned tiles,
+__device__ inline void store_columns(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles,
                                      SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
   const auto both = [](unsigned short first, unsigned short second) { return first | static_cast<unsigned>(second) << 16; };
 #pragma unroll
   for (int i = 0; i < Share::count; i += 2)
 #pragma unroll
-    for (int j = 0; j < split_piece; ++j) {
+    for (int j = 0; j < split_piece(); ++j) {
       const SplitParts& first = parts[i][j];
       const SplitParts& second = parts[i + 1][j];
       const int k = Share::k(i) + j;
@@ -197,8 +197,8 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   const unsigned tiles = left < config.scale_blocks ? left : config.scale_blocks;
   const unsigned column_tile = blockIdx.x;
 
-  float values[Share::count][split_piece];
-  load_pieces<F>(values, args, product, static_cast<long long>(k_block) * packed_strip_columns,
+  float values[Share::count][split_piece()];
+  load_pieces<F>(values, args, product, static_cast<long long>(k_block) * packed_strip_columns(),
                  static_cast<long long>(column_tile) * config.tile_columns);
   auto& shared = dynamic_shared<SplitDenseShared<F>>();
   if constexpr (packed_scales_rows(traits.mode)) {
@@ -210,14 +210,14 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)
 #pragma unroll
-      for (int j = 0; j < split_piece; ++j) values[i][j] *= scales[Share::own_column(i, j)];
+      for (int j = 0; j < split_piece(); ++j) values[i][j] *= scales[Share::own_column(i, j)];
   }
 
-  SplitParts parts[Share::count][split_piece];
+  SplitParts parts[Share::count][split_piece()];
 #pragma unroll
   for (int i = 0; i < Share::count; ++i)
 #pragma unroll
-    for (int j = 0; j < split_piece; ++j) parts[i][j] = split_number<traits.mode>(values[i][j]);
+    for (int j = 0; j < split_piece(); ++j) parts[i][j] = split_number<traits.mode>(values[i][j]);
   const long long number = (static_cast<long long>(product) * args.column_tiles + column_tile) * args.k_blocks + k_block;
   unsigned char* first_tile = args.tiles + number * Share::tile_bytes;
   if constexpr (Share::row_major) store_rows<F>(first_tile, parts, tiles);

@@ -78,7 +78,7 @@ class TileSums {
     } else {
       const FragmentOutput<F> output(args, tile.product);
       for_each_own(
-          [&](unsigned octet, const float(&elements)[4]) { output.store(strip * packed_strip_rows, (first_octet + octet) * 8, lane, elements); });
+          [&](unsigned octet, const float(&elements)[4]) { output.store(strip * packed_strip_rows(), (first_octet + octet) * 8, lane, elements); });
     }
   }
 

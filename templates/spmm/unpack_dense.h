@@ -39,7 +39,7 @@ class CallerDense {
   static constexpr bool along_k = traits.dense_layout == Layout::column_major;
   static constexpr int element_bytes = size_of(traits.element);
   using Lines = typename detail::Either<TermLines<F>, WideLines<tile_columns(config), traits.dense_layout>, splits_dense(config)>::Type;
-  static constexpr int lines = along_k ? tile_columns(config) : packed_strip_columns;
+  static constexpr int lines = along_k ? tile_columns(config) : packed_strip_columns();
   static constexpr int line_step = Team::size / Lines::chunks;
 
  public:
@@ -47,7 +47,7 @@ class CallerDense {
   __device__ CallerDense(const Args& args, const UnpackTile<F>& tile)
       : line_(Team::thread() / Lines::chunks), chunk_(Team::thread() % Lines::chunks), line_bytes_(args.dense_leading * element_bytes) {
     const long long column = tile.first_column();
-    const long long k = static_cast<long long>(Team::first_block(tile, args)) * packed_strip_columns;
+    const long long k = static_cast<long long>(Team::first_block(tile, args)) * packed_strip_columns();
     const long long first = tile.product * args.dense_stride + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column);
     from_ = static_cast<const unsigned char*>(args.dense) + first * element_bytes + line_ * line_bytes_ + chunk_ * 16;
     const long long columns = args.n - column;
@@ -66,7 +66,7 @@ class CallerDense {
       stage_chunk<traits.dense_alignment, element_bytes>(stage + Lines::place(line, chunk_), from_ + i * (line_step * line_bytes_),
                                                          line < lines_left ? valid : 0);
     }
-    constexpr int step = packed_strip_columns * static_cast<int>(Team::count);
+    constexpr int step = packed_strip_columns() * static_cast<int>(Team::count);
     from_ += along_k ? step * element_bytes : step * line_bytes_;
     k_left_ -= step;
   }
@@ -91,7 +91,7 @@ class PreparedDense {
   using Team = UnpackTeam<F>;
   static constexpr auto config = F::config;
   static constexpr int prepared_columns = 64;
-  static constexpr int prepared_term_bytes = packed_strip_columns * prepared_columns * 2;
+  static constexpr int prepared_term_bytes = packed_strip_columns() * prepared_columns * 2;
   static constexpr int prepared_bytes = 2 * prepared_term_bytes;
   static constexpr int chunks = tile_columns(config) * 2 / 16;
   static constexpr int line_chunks = prepared_columns * 2 / 16;
@@ -107,10 +107,10 @@ class PreparedDense {
 
   __device__ void issue(SharedAddress stage, float* column_scales) {
 #pragma unroll 4
-    for (unsigned i = Team::thread(); i < 2 * packed_strip_columns * chunks; i += Team::size) {
+    for (unsigned i = Team::thread(); i < 2 * packed_strip_columns() * chunks; i += Team::size) {
       const unsigned chunk = i % chunks;
-      const unsigned line = i / chunks % packed_strip_columns;
-      const unsigned term = i / chunks / packed_strip_columns;
+      const unsigned line = i / chunks % packed_strip_columns();
+      const unsigned term = i / chunks / packed_strip_columns();
       const unsigned wanted = first_chunk_ + chunk;
       const unsigned char* const tile = from_ + (static_cast<long long>(wanted / line_chunks) * k_blocks_ + block_) * prepared_bytes;
       const unsigned place = line * (16 * line_chunks) + 16 * swizzled<line_chunks>(wanted % line_chunks, line);

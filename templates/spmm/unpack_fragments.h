@@ -13,8 +13,8 @@
 namespace vostok {
 
 /// Steps of a strip: k16 of a dense operand, k32 of a 2:4 sparse one.
-constexpr int strip_steps(PackedGrain grain) { return packed_strip_columns / (grain == PackedGrain::four ? 32 : 16); }
-inline constexpr int strip_registers = 4;  ///< A-fragment registers of a step
+constexpr int strip_steps(PackedGrain grain) { return packed_strip_columns() / (grain == PackedGrain::four ? 32 : 16); }
+consteval int strip_registers() { return 4; }  ///< A-fragment registers of a step
 
 /// How pairs in shared memory reach their registers, which are zero where there is none.
 enum class PairReads : unsigned char {
@@ -112,15 +112,15 @@ class StripReader {
 
   /// The registers of the next step, where steps are counted while the kernel runs. Of a strip, all steps are taken with next() or
   /// all with read().
-  __device__ void next(unsigned (&fragments)[words][strip_registers]) {
+  __device__ void next(unsigned (&fragments)[words][strip_registers()]) {
     read<0>(fragments);
-    header_ >>= strip_registers;
+    header_ >>= strip_registers();
   }
 
   /// The registers of step `step`: register r of part i (0: the values or their high parts, 1: the low parts) is
   /// fragments[i][r]. Every step once, in ascending order.
   template <int step>
-  __device__ void read(unsigned (&fragments)[words][strip_registers]) {
+  __device__ void read(unsigned (&fragments)[words][strip_registers()]) {
     read_register<step, 0>(fragments);
     read_register<step, 1>(fragments);
     read_register<step, 2>(fragments);
@@ -129,9 +129,9 @@ class StripReader {
 
  private:
   template <int step, int index>
-  __device__ void read_register(unsigned (&fragments)[words][strip_registers]) {
+  __device__ void read_register(unsigned (&fragments)[words][strip_registers()]) {
     unsigned pair[words];
-    read_pair<step * strip_registers + index, reads>(pair, header_, next_);
+    read_pair<step * strip_registers() + index, reads>(pair, header_, next_);
 #pragma unroll
     for (int i = 0; i < words; ++i) fragments[i][index] = pair[i];
   }

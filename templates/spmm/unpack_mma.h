@@ -40,14 +40,14 @@ class UnpackWarp {
         strip_in_tile_(Team::thread() / 32 / config.column_warps * strips),
         strip_(tile.first_strip() + strip_in_tile_),
         fragments_(Team::thread() / 32 % config.column_warps, lane_),
-        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows, lane_) {}
+        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
   __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress terms) {
-    if (config.strip_pairs == packed_most_pairs || StripStages<F>::fits(starts)) {
+    if (config.strip_pairs == packed_most_pairs() || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes;
+      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
       product_.add(from, terms, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
@@ -111,15 +111,15 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
     arrivals.wait(shared, stage.at);
     stages.issue();
     if constexpr (splits) {
-      const unsigned next = (i + 1) % split_buffers;
+      const unsigned next = (i + 1) % split_buffers();
       if (i + 1 < count) DenseSplit<F>::split(shared.unsplit(split_stage.at), shared.split_terms(next), shared.column_scales(next));
       split_stage.step();
     }
-    const SharedAddress terms = splits ? shared.split(i % split_buffers) : shared.dense(stage.at);
+    const SharedAddress terms = splits ? shared.split(i % split_buffers()) : shared.dense(stage.at);
     warp.add(packed, first_block + i * Team::count, shared.strips(stage.at), shared.starts(stage.at), terms);
     if constexpr (config.promotion_blocks > 0)
       if (--until_promotion == 0 || i + 1 == count) {
-        warp.promote(shared.column_scales(splits ? i % split_buffers : stage.at));
+        warp.promote(shared.column_scales(splits ? i % split_buffers() : stage.at));
         until_promotion = config.promotion_blocks;
       }
     stage.step();
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   } else {
     const FragmentOutput<F> output(args, tile.product);
     visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      output.store(static_cast<long long>(strip) * packed_strip_rows, tile.first_column() + 8 * octet, warp.lane(), sums);
+      output.store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, warp.lane(), sums);
     });
   }
 }

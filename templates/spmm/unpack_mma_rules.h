@@ -16,11 +16,11 @@ struct UnpackMmaRules {
   static_assert(power_of_two(c.row_warps) && power_of_two(c.column_warps) && power_of_two(c.k_warps) && threads(c) <= 1024,
                 "a block has a power of two of 1 to 32 warps");
   static_assert(c.k_warps == 1 || (c.row_warps == 1 && c.column_warps == 1), "warps that take k blocks in turn have the same strips and columns");
-  static_assert(power_of_two(c.warp_strips) && tile_strips(c) <= packed_row_strip_multiple, "a tile has 1, 2, 4, 8 or 16 strips");
+  static_assert(power_of_two(c.warp_strips) && tile_strips(c) <= packed_row_strip_multiple(), "a tile has 1, 2, 4, 8 or 16 strips");
   static_assert(power_of_two(c.warp_columns) && c.warp_columns >= 8 && c.warp_columns <= 128, "warp_columns is a power of two from 8 to 128");
   static_assert(tile_columns(c) <= 256, "a tile has at most 256 columns");
   static_assert(c.stages >= (splits_dense(c) ? 3 : 2) && c.stages <= 8, "stages is 2 to 8, and at least 3 where blocks split B");
-  static_assert(c.strip_pairs >= 4 && c.strip_pairs <= packed_most_pairs && c.strip_pairs % 4 == 0, "strip_pairs is a multiple of 4 up to 512");
+  static_assert(c.strip_pairs >= 4 && c.strip_pairs <= packed_most_pairs() && c.strip_pairs % 4 == 0, "strip_pairs is a multiple of 4 up to 512");
   static_assert(c.promotion_blocks >= 0, "promotion_blocks is 0 or more");
   static_assert(!packed_scales_rows(c.mode) || c.promotion_blocks == 1, "scales belong to a k block: mode f16x3 promotes after each");
   static_assert(c.k_split >= 1, "k_split is at least 1");

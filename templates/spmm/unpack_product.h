@@ -36,7 +36,7 @@ class WarpProduct {
 #pragma unroll
       for (int q = 0; q < strips; ++q)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) rows_[q][half] = row_factors(load_own(row_scales + q * packed_strip_rows + half * 8 + lane / 4));
+        for (int half = 0; half < 2; ++half) rows_[q][half] = row_factors(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
   }
 
   /// Adds the product of one k block, whose strips are in shared memory.
@@ -99,7 +99,7 @@ class WarpProduct {
 
   /// One term of the fragments of a k16 step, for every strip.
   struct Fragments {
-    unsigned at[strips][strip_registers];
+    unsigned at[strips][strip_registers()];
   };
 
   template <int number>
@@ -141,12 +141,12 @@ class WarpProduct {
   static __device__ void read(Fragments (&a)[words], Readers& readers, ReadOne read_one) {
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
-      unsigned pairs[words][strip_registers];
+      unsigned pairs[words][strip_registers()];
       read_one(readers[q], pairs);
 #pragma unroll
       for (int term = 0; term < words; ++term)
 #pragma unroll
-        for (int i = 0; i < strip_registers; ++i) a[term].at[q][i] = pairs[term][i];
+        for (int i = 0; i < strip_registers(); ++i) a[term].at[q][i] = pairs[term][i];
     }
   }
 

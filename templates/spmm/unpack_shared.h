@@ -19,7 +19,7 @@ __device__ constexpr unsigned swizzled(unsigned chunk, unsigned key) {
 
 /// A tile of 16-bit elements whose lines run along k: 64 of one column of B.
 struct LinesAlongK {
-  static constexpr int chunks = packed_strip_columns * 2 / 16;
+  static constexpr int chunks = packed_strip_columns() * 2 / 16;
   static constexpr int line_bytes = 16 * chunks;
   static __device__ constexpr unsigned place(unsigned column, unsigned chunk) { return column * line_bytes + 16 * swizzled<chunks>(chunk, column); }
 };
@@ -39,7 +39,7 @@ struct LinesAlongColumns {
 template <int columns, Layout layout>
 struct WideLines {
   static constexpr bool along_k = layout == Layout::column_major;
-  static constexpr int chunks = (along_k ? packed_strip_columns : columns) * 4 / 16;
+  static constexpr int chunks = (along_k ? packed_strip_columns() : columns) * 4 / 16;
   static constexpr int line_bytes = 16 * chunks;
   static __device__ constexpr unsigned place(unsigned line, unsigned chunk) {
     return line * line_bytes + 16 * swizzled<chunks>(chunk, along_k ? line : line / 8);
@@ -76,12 +76,12 @@ class UnpackShared {
   static constexpr auto config = F::config;
   static constexpr bool splits = splits_dense(config);
   static constexpr int dense_bytes = dense_stage_bytes(config);
-  static constexpr int strip_bytes = packed_unit_bytes * strip_stage_units(config);
+  static constexpr int strip_bytes = packed_unit_bytes() * strip_stage_units(config);
   static constexpr int start_bytes = 4 * strip_start_words(config);
   static constexpr int split_begin = config.stages * dense_bytes;
-  static constexpr int strips_begin = split_begin + (splits ? split_buffers * dense_bytes : 0);
+  static constexpr int strips_begin = split_begin + (splits ? split_buffers() * dense_bytes : 0);
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
-  static constexpr int starts_begin = scales_begin + (splits ? split_buffers : config.stages) * column_scale_bytes(config);
+  static constexpr int starts_begin = scales_begin + (splits ? split_buffers() : config.stages) * column_scale_bytes(config);
   static constexpr int places_begin = starts_begin + config.stages * start_bytes;
   static constexpr int end = places_begin + strip_places(config) * start_bytes;
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");

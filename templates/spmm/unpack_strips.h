@@ -99,21 +99,22 @@ class StripStages {
     const unsigned thread = Team::thread();
     constexpr int size = Team::size;
     constexpr int rounds = (capacity + size - 1) / size;
-    const unsigned char* from = data_ + static_cast<unsigned long long>(begin + thread) * packed_unit_bytes;
+    const unsigned char* from = data_ + static_cast<unsigned long long>(begin + thread) * packed_unit_bytes();
     make_opaque(from);
-    const SharedAddress to = stage + thread * packed_unit_bytes;
+    const SharedAddress to = stage + thread * packed_unit_bytes();
     const int left = static_cast<int>(units) - static_cast<int>(thread);
 #pragma unroll
     for (int i = 0; i < rounds; ++i)
-      if (i * size < left) copy_async<packed_unit_bytes>(to + i * size * packed_unit_bytes, from + i * size * packed_unit_bytes);
+      if (i * size < left) copy_async<packed_unit_bytes()>(to + i * size * packed_unit_bytes(), from + i * size * packed_unit_bytes());
   }
 
 #if defined(VOSTOK_EMULATOR)
   // It has no copy engine: the thread that would ask for the copy makes it, with the group of copies that all wait for.
   __device__ static void initialise_barriers(const UnpackShared<F>&) {}
   __device__ void copy_at_once(unsigned begin, unsigned units, const UnpackShared<F>& shared, unsigned stage) const {
-    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes;
-    for (unsigned i = 0; i < units * packed_unit_bytes; i += packed_unit_bytes) copy_async<packed_unit_bytes>(shared.strips(stage) + i, from + i);
+    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes();
+    for (unsigned i = 0; i < units * packed_unit_bytes(); i += packed_unit_bytes())
+      copy_async<packed_unit_bytes()>(shared.strips(stage) + i, from + i);
   }
 #else
   __device__ static void initialise_barriers(const UnpackShared<F>& shared) {
@@ -126,9 +127,9 @@ class StripStages {
   /// By one thread, whatever there is of them: whoever reads the stage waits for its barrier.
   __device__ void copy_at_once(unsigned begin, unsigned units, const UnpackShared<F>& shared, unsigned stage) const {
     const unsigned barrier = shared.barrier(stage).at;
-    arrive_expecting(barrier, units * packed_unit_bytes);
-    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes;
-    if (units > 0) copy_bulk<F::config.stream_strips>(shared.strips(stage).at, from, units * packed_unit_bytes, barrier);
+    arrive_expecting(barrier, units * packed_unit_bytes());
+    const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes();
+    if (units > 0) copy_bulk<F::config.stream_strips>(shared.strips(stage).at, from, units * packed_unit_bytes(), barrier);
   }
 #endif
 
@@ -163,7 +164,7 @@ class StripArrivals {
 template <class F>
 __device__ inline const unsigned char* strip_in_memory(const PackedStrips& packed, unsigned block, unsigned strip) {
   const unsigned unit = load_global(packed.offsets + static_cast<long long>(block) * packed.row_strips + strip);
-  return packed.data + static_cast<unsigned long long>(unit) * packed_unit_bytes;
+  return packed.data + static_cast<unsigned long long>(unit) * packed_unit_bytes();
 }
 
 }  // namespace vostok

@@ -22,7 +22,7 @@ namespace vostok {
 
 template <class F>
 __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
-  const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows;
+  const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows();
   copy_first_strips_beside<F>(args, tile, stages, warp.group * group_warps(F::config) + warp.strip);
   // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales do.
   Consumer<F> consumer(args, tile, stages, warp);

@@ -13,7 +13,7 @@ namespace vostok {
 /// A strip's A-fragments: of each step, the values or their high parts, and the low parts.
 template <class F>
 struct UnpackedStrip {
-  unsigned at[strip_steps(F::config.grain)][terms(F::config)][strip_registers];
+  unsigned at[strip_steps(F::config.grain)][terms(F::config)][strip_registers()];
   unsigned metadata;  ///< where A is 2:4 sparse
 };
 
@@ -42,13 +42,13 @@ class WarpStrips {
 
   /// Unpacks the k block looked at, whose stage is full, and looks at the next one where there is one.
   __device__ void unpack(UnpackedStrip<F>& strip, unsigned stage_strips, bool looks_ahead) {
-    const unsigned begin = (own_ - first_) * packed_unit_bytes;
+    const unsigned begin = (own_ - first_) * packed_unit_bytes();
     if constexpr (all_fit) {
       if (looks_ahead) look_ahead();
       read<StageReader>(strip, SharedAddress{stage_strips + begin});
     } else {
-      const bool fits = (end_ - first_) * packed_unit_bytes <= room;
-      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes;
+      const bool fits = (end_ - first_) * packed_unit_bytes() <= room;
+      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes();
       if (looks_ahead) look_ahead();
       if (fits) read<StageReader>(strip, SharedAddress{stage_strips + begin});
       else read<MemoryReader>(strip, memory);
@@ -154,7 +154,7 @@ class WarpgroupSum {
       wait_multiplications();
     }
     if constexpr (sets_aside)
-      if (++promotions_ == long_sum_blocks / config.promotion_blocks) set_aside();
+      if (++promotions_ == long_sum_blocks() / config.promotion_blocks) set_aside();
   }
 
   /// Before what is left over is added: the largest magnitude of B in it.
@@ -209,8 +209,8 @@ class WarpgroupSum {
   template <int step>
   __device__ void multiply_step(const UnpackedStrip<F>& strip, int term, unsigned long long first, bool accumulates) {
     if constexpr (step < steps) {
-      constexpr int columns = packed_strip_columns / steps;
-      const unsigned long long dense = moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes));
+      constexpr int columns = packed_strip_columns() / steps;
+      const unsigned long long dense = moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes()));
       if constexpr (takes_fours(config))
         SparseWarpgroupMma<config.tile_columns>::template multiply<type, line, step>(sums_, strip.at[step][term], strip.metadata, dense, accumulates);
       else WarpgroupMma<config.tile_columns>::template multiply<type, line>(sums_, strip.at[step][term], dense, accumulates);

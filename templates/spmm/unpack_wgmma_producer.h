@@ -27,9 +27,9 @@ class StripCopies {
   /// Queues the next k block's copy. `more_bytes`: what else the stage's barrier is to wait for.
   __device__ void copy(unsigned stage_strips, unsigned barrier, unsigned more_bytes) {
     constexpr unsigned room = strip_stage_bytes(F::config);
-    const unsigned all = (end_ - begin_) * packed_unit_bytes;
+    const unsigned all = (end_ - begin_) * packed_unit_bytes();
     const unsigned bytes = all < room ? all : room;
-    const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes;
+    const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes();
     look_ahead();
     arrive_expecting(barrier, bytes + more_bytes);
     copy_bulk<streams_strips(F::config)>(stage_strips, from, bytes, barrier);
@@ -112,8 +112,8 @@ class DirectLines {
   static constexpr auto config = F::config;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr unsigned chunk = 8;  ///< elements
-  static constexpr unsigned lines = along_k ? config.tile_columns : packed_strip_columns;
-  static constexpr unsigned chunks = (along_k ? packed_strip_columns : config.tile_columns) / chunk;  ///< of a line of the tile
+  static constexpr unsigned lines = along_k ? config.tile_columns : packed_strip_columns();
+  static constexpr unsigned chunks = (along_k ? packed_strip_columns() : config.tile_columns) / chunk;  ///< of a line of the tile
   static constexpr unsigned line_step = 32 * config.producer_warps / chunks;
   static constexpr unsigned copies = (lines + line_step - 1) / line_step;
   static_assert(32 * config.producer_warps % chunks == 0, "threads take whole lines");
@@ -123,14 +123,14 @@ class DirectLines {
   __device__ DirectLines(const Args& args, const Tile& tile, unsigned thread)
       : dense_(static_cast<const unsigned short*>(args.dense) + tile.product * args.dense_stride), line_(thread / chunks) {
     const unsigned place = thread % chunks;
-    const long long k = static_cast<long long>(tile.first_block(args)) * packed_strip_columns;
+    const long long k = static_cast<long long>(tile.first_block(args)) * packed_strip_columns();
     const long long column = tile.first_column();
     lines_left_ = along_k ? args.n - column : args.k - k;
     length_left_ = (along_k ? args.k - k : args.n - column) - place * chunk;
     from_ = dense_ + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column) + line_ * args.dense_leading + place * chunk;
     step_ = line_step * args.dense_leading;
-    block_step_ = along_k ? packed_strip_columns : packed_strip_columns * args.dense_leading;
-    to_ = place / 8 * split_plane_bytes + line_ * split_line_bytes;
+    block_step_ = along_k ? packed_strip_columns() : packed_strip_columns() * args.dense_leading;
+    to_ = place / 8 * split_plane_bytes() + line_ * split_line_bytes();
     place_ = place % 8;
   }
 
@@ -144,11 +144,11 @@ class DirectLines {
       const unsigned line = line_ + i * line_step;
       if (lines % line_step != 0 && line >= lines) break;
       const bool inside = line < lines_left_ && valid > 0;
-      copy_async_at(stage_dense + to_ + i * line_step * split_line_bytes + (place_ ^ (line % 8)) * 16, inside ? from : dense_, inside ? valid : 0);
+      copy_async_at(stage_dense + to_ + i * line_step * split_line_bytes() + (place_ ^ (line % 8)) * 16, inside ? from : dense_, inside ? valid : 0);
       from += step_;
     }
     from_ += block_step_;
-    (along_k ? length_left_ : lines_left_) -= packed_strip_columns;
+    (along_k ? length_left_ : lines_left_) -= packed_strip_columns();
   }
 
  private:
@@ -178,11 +178,11 @@ class TensorTiles {
       : map_(args.dense_map),
         product_(static_cast<int>(tile.product)),
         column_(static_cast<int>(tile.first_column())),
-        k_(static_cast<int>(tile.first_block(args)) * packed_strip_columns) {}
+        k_(static_cast<int>(tile.first_block(args)) * packed_strip_columns()) {}
 
   /// Copies k block `i`.
   __device__ void copy(unsigned stage_dense, unsigned barrier, unsigned i) const {
-    const int k = k_ + static_cast<int>(i) * packed_strip_columns;
+    const int k = k_ + static_cast<int>(i) * packed_strip_columns();
 #pragma unroll
     for (unsigned box = 0; box < boxes; ++box) {
       const int column = column_ + static_cast<int>(box) * 64;
@@ -209,7 +209,7 @@ constexpr unsigned filling_arrivals(const Config& config) {
   return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
 }
 constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns;
+  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns();
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
@@ -310,7 +310,7 @@ class SplitProducer {
     SplitElements<F> elements;
     loads_.load(elements, walk_.block(), walk_.unit());
 #pragma unroll 1
-    for (unsigned ahead = block_step; ahead < split_lines_ahead; ahead += block_step) prefetch(ahead);
+    for (unsigned ahead = block_step; ahead < split_lines_ahead(); ahead += block_step) prefetch(ahead);
 #pragma unroll 1
     for (;;) {
       store(elements);
@@ -336,7 +336,7 @@ class SplitProducer {
     const unsigned stage = walk_.place().stage;
     wait_empty(stages_, walk_.place());
     if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
-    prefetch(split_lines_ahead);
+    prefetch(split_lines_ahead());
     __syncwarp();
     store_split(elements, stages_, stage, walk_.unit());
     publish_to_async_proxy();

@@ -24,13 +24,13 @@ struct UnpackWgmmaRules {
   static_assert(config.strip_pairs >= 16 && config.strip_pairs <= packed_most(config.grain),
                 "strip_pairs is 16 to 512, to 256 where a pair is two of four columns");
   static_assert(config.k_split >= 1, "k is cut into at least one slice");
-  static_assert(!config.cluster_sums || (config.k_split > 1 && config.k_split <= most_cluster_blocks), "a cluster has 2 to 8 slices");
+  static_assert(!config.cluster_sums || (config.k_split > 1 && config.k_split <= most_cluster_blocks()), "a cluster has 2 to 8 slices");
   static_assert(config.producer_warps == 1 || config.producer_warps == 4 || (config.producer_warps == 8 && splits_dense(config)),
                 "producer_warps is 1 or 4, or 8 where they split B");
   static_assert(!splits_dense(config) ||
-                    (config.producer_warps >= 4 && config.tile_columns >= split_unit_columns && config.stages % split_block_step(config) == 0),
+                    (config.producer_warps >= 4 && config.tile_columns >= split_unit_columns() && config.stages % split_block_step(config) == 0),
                 "four warps or eight split tiles of 32 columns or more, each in turn with others stages of its own");
-  static_assert(!splits_dense(config) || launch_registers(config) >= splitting_registers, "threads that split B are launched with their registers");
+  static_assert(!splits_dense(config) || launch_registers(config) >= splitting_registers(), "threads that split B are launched with their registers");
   static_assert(!config.tensor_copies || !config.prepare_dense, "a B that was prepared is not copied by a tensor map");
   static_assert(config.raster_rows >= 1, "raster_rows is at least 1");
   static_assert(traits.element == Dtype::f32 ? !config.tensor_copies

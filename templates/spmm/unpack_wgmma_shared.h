@@ -27,7 +27,7 @@ class UnpackWgmmaStages {
   static constexpr unsigned scratch_begin = strips_begin + config.stages * strip_bytes;
   static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
-  static_assert(barriers_begin + config.stages * 2 * barrier_bytes + tile_parts(config).barrier_bytes() == shared_bytes(F::traits, config),
+  static_assert(barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes() == shared_bytes(F::traits, config),
                 "shared_bytes differs from the layout");
 
  public:
@@ -36,8 +36,8 @@ class UnpackWgmmaStages {
   __device__ unsigned dense(unsigned stage) const { return base_ + stage * dense_bytes; }
   __device__ unsigned scales(unsigned stage) const { return base_ + scales_begin + stage * scale_bytes; }
   __device__ unsigned strips(unsigned stage) const { return base_ + strips_begin + stage * strip_bytes; }
-  __device__ unsigned full(unsigned stage) const { return base_ + barriers_begin + stage * 2 * barrier_bytes; }
-  __device__ unsigned empty(unsigned stage) const { return full(stage) + barrier_bytes; }
+  __device__ unsigned full(unsigned stage) const { return base_ + barriers_begin + stage * 2 * barrier_bytes(); }
+  __device__ unsigned empty(unsigned stage) const { return full(stage) + barrier_bytes(); }
   /// A row of a warp that multiplies.
   __device__ unsigned scratch(unsigned warp) const { return base_ + scratch_begin + warp * left_scratch_bytes(config); }
   /// What the other blocks of the cluster send has come.

@@ -21,8 +21,8 @@ namespace vostok {
 template <class F>
 struct UnitShare {
   static constexpr bool row_major = F::traits.dense_layout == Layout::row_major;
-  static constexpr int lines = row_major ? packed_strip_columns : split_unit_columns;
-  static constexpr int length = row_major ? split_unit_columns : packed_strip_columns;
+  static constexpr int lines = row_major ? packed_strip_columns() : split_unit_columns();
+  static constexpr int length = row_major ? split_unit_columns() : packed_strip_columns();
   static constexpr int parts = length / 32;  ///< pieces of a lane in one line
   static constexpr int own_lines = lines / 4;
   static_assert(own_lines * parts == 16, "a unit has 2048 elements");
@@ -40,7 +40,7 @@ struct SplitElements {
 };
 
 /// k blocks by which lines come to L2 before they are loaded: what memory takes to hand them out is longer than a warp takes for a unit.
-inline constexpr unsigned split_lines_ahead = 4;
+consteval unsigned split_lines_ahead() { return 4; }
 
 /// Loads a unit, zeros where the matrix ends.
 template <class F>
@@ -51,7 +51,7 @@ class SplitLoads {
   __device__ SplitLoads(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile)
       : args_(args),
         dense_(static_cast<const float*>(args.dense) + tile.product * args.dense_stride),
-        first_k_(static_cast<long long>(tile.first_block(args)) * packed_strip_columns),
+        first_k_(static_cast<long long>(tile.first_block(args)) * packed_strip_columns()),
         first_column_(tile.first_column()) {}
 
   /// Of the slice's k block `block`.
@@ -92,8 +92,8 @@ class SplitLoads {
  private:
   using Four = Vector<float, 4>;
 
-  __device__ long long first_k(unsigned block) const { return first_k_ + static_cast<long long>(block) * packed_strip_columns; }
-  __device__ long long first_column(unsigned unit) const { return first_column_ + unit * split_unit_columns; }
+  __device__ long long first_k(unsigned block) const { return first_k_ + static_cast<long long>(block) * packed_strip_columns(); }
+  __device__ long long first_column(unsigned unit) const { return first_column_ + unit * split_unit_columns(); }
   __device__ long long first_line(unsigned block, unsigned unit) const { return Share::row_major ? first_k(block) : first_column(unit); }
   __device__ long long first_place(unsigned block, unsigned unit) const { return Share::row_major ? first_column(unit) : first_k(block); }
 
@@ -177,14 +177,14 @@ template <class F>
 __device__ inline void store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
   using Share = UnitShare<F>;
   constexpr auto config = F::config;
-  const unsigned column = unit * split_unit_columns;
+  const unsigned column = unit * split_unit_columns();
   const SplitScales<F> scales(elements, stages.scales(stage) + 4 * column);
   // Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and every eighth line at a multiple of 1024 bytes: the other pieces' places
   // differ from the first one's in known bits.
   const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
   const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
-  const unsigned first = stages.dense(stage) + plane + line * split_line_bytes + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+  const unsigned first = stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
 #pragma unroll
@@ -192,18 +192,18 @@ __device__ inline void store_split(const SplitElements<F>& elements, const Unpac
       const float(&values)[4] = elements.at[i][part];
       const SplitPair lower = split_finite_pair<config.mode>(values[0] * scales.of(i, 0), values[1] * scales.of(i, 1));
       const SplitPair upper = split_finite_pair<config.mode>(values[2] * scales.of(i, 2), values[3] * scales.of(i, 3));
-      const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes;
+      const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes();
       store_shared_pair(high, {lower.high, upper.high});
       // Low parts lie in planes or lines of their own, or in the other half of a line.
       constexpr unsigned low_part = dense_low_part(F::traits, config);
-      store_shared_pair(low_part < split_line_bytes ? high ^ low_part : high + low_part, {lower.low, upper.low});
+      store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
     }
 }
 
 /// The units of one warp, k block after k block: which they are, and where in the ring.
 template <class F>
 class SplitWalk {
-  static constexpr unsigned units = F::config.tile_columns / split_unit_columns;
+  static constexpr unsigned units = F::config.tile_columns / split_unit_columns();
   static constexpr unsigned warps = F::config.producer_warps;
 
  public:

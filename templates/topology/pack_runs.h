@@ -18,7 +18,7 @@ class RunEscapes {
     const auto* const pieces = reinterpret_cast<const Vector<unsigned, 4>*>(runs.codes);
 #pragma unroll
     for (int p = 0; p < code_pieces(gap_bits); ++p) {
-      const Vector<unsigned, 4> piece = load_global(pieces + (run / group_runs * code_pieces(gap_bits) + p) * group_runs + run % group_runs);
+      const Vector<unsigned, 4> piece = load_global(pieces + (run / group_runs() * code_pieces(gap_bits) + p) * group_runs() + run % group_runs());
 #pragma unroll
       for (int w = 0; w < 4; ++w) flags_[4 * p + w] = flags_of(piece.at[w]);
     }
@@ -39,7 +39,7 @@ class RunEscapes {
     return codes & codes >> 1;
   }
 
-  unsigned flags_[run_slots * gap_bits / 32];
+  unsigned flags_[run_slots() * gap_bits / 32];
 };
 
 /// Pieces lie on the grid's x, sets on y, and on z past what y holds.
@@ -47,14 +47,14 @@ template <class F>
 __global__ void __launch_bounds__(F::config.threads) pack_runs(const __grid_constant__ PackRunsArgs args) {
   using Stored = typename Element<F::traits.element>::Storage;
   constexpr int bytes = size_of(F::traits.element);
-  constexpr int length = run_piece_bytes / bytes;
+  constexpr int length = run_piece_bytes() / bytes;
   constexpr int pieces = value_pieces(bytes);
   const unsigned set = blockIdx.z * gridDim.y + blockIdx.y;
   const long long place = static_cast<long long>(blockIdx.x) * F::config.threads + threadIdx.x;
   if (set >= args.sets || place >= args.pieces) return;
   wait_for_previous_launch();
-  const long long run = place / (pieces * group_runs) * group_runs + place % group_runs;
-  const int first_slot = static_cast<int>(place / group_runs % pieces) * length;
+  const long long run = place / (pieces * group_runs()) * group_runs() + place % group_runs();
+  const int first_slot = static_cast<int>(place / group_runs() % pieces) * length;
   const auto* const values = static_cast<const Stored*>(args.values) + set * args.value_stride;
   const int* const positions = args.runs.positions;
   const RunEscapes<F::traits.gap_bits> escapes(args.runs, run);
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(F::config.threads) pack_runs(const __grid_cons
 
   Vector<Stored, length> packed;
 #pragma unroll
-  for (int four = 0; four < run_slots / 4; ++four) {
+  for (int four = 0; four < run_slots() / 4; ++four) {
     const unsigned flags = escapes.of(four);
     if (4 * four < first_slot) nonzero += 4 - __popc(flags);
     if (4 * four / length * length != first_slot) continue;

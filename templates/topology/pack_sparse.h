@@ -16,34 +16,34 @@ template <class F>
 class SparsePacker {
   static_assert(F::traits.element_bytes == 2, "pack_sparse: values have 16 bits");
   static constexpr unsigned everyone = 0xffffffffU;
-  using Registers = Vector<unsigned, sparse_registers>;
+  using Registers = Vector<unsigned, sparse_registers()>;
 
  public:
   __device__ SparsePacker(const PackSparseArgs& args, long long set)
       : structure_(args.structure),
         values_(static_cast<const unsigned short*>(args.values) + set * args.value_stride),
         data_(args.data + set * args.set_bytes),
-        own_(dynamic_shared<PackSparseShared<F::config.threads>>().values[threadIdx.x / packed_lanes]),
-        lane_(threadIdx.x % packed_lanes) {}
+        own_(dynamic_shared<PackSparseShared<F::config.threads>>().values[threadIdx.x / packed_lanes()]),
+        lane_(threadIdx.x % packed_lanes()) {}
 
   __device__ void pack(long long strip) const {
-    const unsigned word = load_global(structure_.groups + strip * packed_lanes + lane_);
+    const unsigned word = load_global(structure_.groups + strip * packed_lanes() + lane_);
     const SparseHeader header{load_global(structure_.headers + strip)};
-    unsigned char* const to = data_ + static_cast<long long>(load_global(structure_.unit_offsets + strip)) * packed_unit_bytes;
+    unsigned char* const to = data_ + static_cast<long long>(load_global(structure_.unit_offsets + strip)) * packed_unit_bytes();
     stage(load_global(structure_.nonzero_offsets + strip), load_global(structure_.nonzero_offsets + strip + 1));
-    if (lane_ < sparse_header_bytes / 4) reinterpret_cast<unsigned*>(to)[lane_] = lane_ == 0 ? header.word : 0;
+    if (lane_ < sparse_header_bytes() / 4) reinterpret_cast<unsigned*>(to)[lane_] = lane_ == 0 ? header.word : 0;
 
     const auto count = static_cast<unsigned>(__popc(word));
     unsigned next = warp_inclusive_sum(count) - count;
-    unsigned char* pass = to + sparse_header_bytes;
+    unsigned char* pass = to + sparse_header_bytes();
 #pragma unroll
-    for (int step = 0; step < sparse_steps; ++step) {
+    for (int step = 0; step < sparse_steps(); ++step) {
       const unsigned passes = header.passes(step);
 #pragma unroll
-      for (int p = 0; p < sparse_most_passes; ++p)
-        if (static_cast<unsigned>(p) < passes) write_pass(pass + p * sparse_pass_bytes, word, step, p, next);
+      for (int p = 0; p < sparse_most_passes(); ++p)
+        if (static_cast<unsigned>(p) < passes) write_pass(pass + p * sparse_pass_bytes(), word, step, p, next);
       next += static_cast<unsigned>(__popc(word >> 16 * step & 0xffffU));
-      pass += passes * sparse_pass_bytes;
+      pass += passes * sparse_pass_bytes();
     }
     __syncwarp();  // the values have been read
   }
@@ -51,7 +51,7 @@ class SparsePacker {
  private:
   /// The strip's values, in the order of their sources.
   __device__ void stage(unsigned begin, unsigned end) const {
-    for (unsigned i = begin + lane_; i < end; i += packed_lanes) own_[i - begin] = load_global(values_ + load_global(structure_.sources + i));
+    for (unsigned i = begin + lane_; i < end; i += packed_lanes()) own_[i - begin] = load_global(values_ + load_global(structure_.sources + i));
     __syncwarp();
   }
 
@@ -60,7 +60,7 @@ class SparsePacker {
     Registers registers;
     unsigned metadata[2] = {};
 #pragma unroll
-    for (int r = 0; r < sparse_registers; ++r) {
+    for (int r = 0; r < sparse_registers(); ++r) {
       const unsigned group = sparse_group(word, step, r);
       const unsigned taken = sparse_taken(group, pass);
       const SparsePlaces places = sparse_places(taken);
@@ -80,7 +80,7 @@ class SparsePacker {
       part |= __shfl_xor_sync(everyone, part, 1);
       part |= __shfl_xor_sync(everyone, part, 2);
     }
-    if (lane_ % 4 < 2) reinterpret_cast<unsigned*>(to + sparse_metadata_begin)[lane_ / 4 * 2 + lane_ % 4] = metadata[lane_ % 4 == 0 ? 0 : 1];
+    if (lane_ % 4 < 2) reinterpret_cast<unsigned*>(to + sparse_metadata_begin())[lane_ / 4 * 2 + lane_ % 4] = metadata[lane_ % 4 == 0 ? 0 : 1];
   }
 
   const SparseStructure& structure_;
@@ -93,15 +93,15 @@ class SparsePacker {
 /// Warps take strip after strip along the grid's x; sets lie on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) pack_sparse(const __grid_constant__ PackSparseArgs args) {
-  static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_sparse: whole warps");
+  static_assert(F::config.threads % packed_lanes() == 0 && F::config.threads <= 1024, "pack_sparse: whole warps");
   static_assert(sizeof(PackSparseShared<F::config.threads>) <= shared_bytes(F::traits, F::config), "pack_sparse: shared memory");
-  constexpr unsigned warps = F::config.threads / packed_lanes;
+  constexpr unsigned warps = F::config.threads / packed_lanes();
   const unsigned set = blockIdx.z * gridDim.y + blockIdx.y;
   if (set >= args.sets) return;
   wait_for_previous_launch();
   const SparsePacker<F> packer(args, set);
   const long long strips = static_cast<long long>(args.structure.row_strips) * args.structure.k_blocks;
-  for (long long strip = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / packed_lanes; strip < strips;
+  for (long long strip = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / packed_lanes(); strip < strips;
        strip += static_cast<long long>(gridDim.x) * warps)
     packer.pack(strip);
   publish_to_next_launch();

@@ -21,9 +21,9 @@ namespace vostok {
 
 /// Whether values are copied beside what else is done; before sm_80 there is no such copy.
 #if defined(VOSTOK_EMULATOR) || __CUDA_ARCH__ >= 800
-constexpr bool pack_strips_copies = true;
+consteval bool pack_strips_copies() { return true; }
 #else
-constexpr bool pack_strips_copies = false;
+consteval bool pack_strips_copies() { return false; }
 #endif
 
 /// `placed`: the values lie where value_places says.
@@ -34,7 +34,7 @@ class StripPacker {
   static constexpr int lane_words = packed_lane_words(grain);
   static constexpr bool scaled = packed_scales_rows(mode);
   static constexpr int pair_words = packed_pair_words(mode);
-  static constexpr int warps = F::config.threads / packed_lanes;
+  static constexpr int warps = F::config.threads / packed_lanes();
   static constexpr Dtype term_type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr bool as_is = F::traits.element == term_type;  ///< bits are moved
   static constexpr int slot_words = 2;                           ///< of a lane, two slots each, that are asked for together
@@ -44,10 +44,10 @@ class StripPacker {
   using Value = Element<F::traits.element>;
   using Stored = typename Value::Storage;
   using Term = Element<term_type>;
-  using Unit = Vector<unsigned, packed_unit_bytes / 4>;
+  using Unit = Vector<unsigned, packed_unit_bytes() / 4>;
   using Shared = PackStripsShared<mode, grain, F::traits.element, F::config.threads>;
-  static constexpr bool copies = pack_strips_copies && !placed && pack_strips_copied_words(F::traits.element) > 0;
-  static constexpr int unit_values = packed_unit_bytes / int{sizeof(Stored)};
+  static constexpr bool copies = pack_strips_copies() && !placed && pack_strips_copied_words(F::traits.element) > 0;
+  static constexpr int unit_values = packed_unit_bytes() / int{sizeof(Stored)};
 
  public:
   __device__ StripPacker(const PackStripsArgs& args, unsigned row_strip, long long set)
@@ -55,17 +55,17 @@ class StripPacker {
         values_(static_cast<const Stored*>(args.values) + set * args.value_stride),
         data_(args.data + set * args.set_bytes),
         row_strip_(row_strip),
-        warp_(threadIdx.x / packed_lanes),
-        lane_(threadIdx.x % packed_lanes),
-        ends_(structure_.row_starts + static_cast<long long>(structure_.k_blocks) * structure_.row_strips * packed_strip_rows) {}
+        warp_(threadIdx.x / packed_lanes()),
+        lane_(threadIdx.x % packed_lanes()),
+        ends_(structure_.row_starts + static_cast<long long>(structure_.k_blocks) * structure_.row_strips * packed_strip_rows()) {}
 
   /// The scales of the row strip's rows, and where they are wanted their inverses to `row_scales`. Every thread of the block calls it.
   __device__ void find_scales(float* row_scales) const {
-    for (unsigned row = warp_; row < packed_strip_rows; row += warps) {
+    for (unsigned row = warp_; row < packed_strip_rows(); row += warps) {
       const int exponent = packed_scale_exponent(warp_maximum<1>(largest_of(row)));
       if (lane_ != 0) continue;
       shared().scales[row] = power(exponent);
-      if (row_scales != nullptr) row_scales[row_strip_ * packed_strip_rows + row] = power(-exponent);
+      if (row_scales != nullptr) row_scales[row_strip_ * packed_strip_rows() + row] = power(-exponent);
     }
     __syncthreads();
   }
@@ -86,8 +86,8 @@ class StripPacker {
 
   /// What the row strip's rows leave over; `split` of so many blocks.
   __device__ void copy_left(LeftEntry* left_over, unsigned split, unsigned splits) const {
-    const unsigned* const starts = structure_.left_starts + row_strip_ * packed_strip_rows;
-    const unsigned end = load_global(starts + packed_strip_rows);
+    const unsigned* const starts = structure_.left_starts + row_strip_ * packed_strip_rows();
+    const unsigned end = load_global(starts + packed_strip_rows());
     for (unsigned i = load_global(starts) + split * F::config.threads + threadIdx.x; i < end; i += splits * F::config.threads) {
       const float value = Value::to_float(load_global(values_ + load_global(structure_.left_sources + i)));
       store_global<false>(left_over + i, LeftEntry{load_global(structure_.left_places + i), value});
@@ -119,42 +119,42 @@ class StripPacker {
   __device__ Strip strip_of(unsigned k_block) const {
     const long long strip = static_cast<long long>(k_block) * structure_.row_strips + row_strip_;
     const unsigned* const units = structure_.unit_offsets[pair_words - 1] + strip;
-    const int* const starts = structure_.row_starts + strip * packed_strip_rows + lane_ % packed_strip_rows;
+    const int* const starts = structure_.row_starts + strip * packed_strip_rows() + lane_ % packed_strip_rows();
     return {.first_unit = load_global(units),
             .end_unit = load_global(units + 1),
             .first_slot = load_global(structure_.slot_offsets + strip),
-            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) + strip * packed_lanes + lane_),
+            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) + strip * packed_lanes() + lane_),
             .start = load_global(starts),
-            .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows)};
+            .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows())};
   }
 
   /// Values of a row's first unit that lie before the strip's.
   __device__ int lead_of(const Strip& strip) const {
-    return static_cast<int>(reinterpret_cast<unsigned long long>(values_ + strip.start) % packed_unit_bytes / sizeof(Stored));
+    return static_cast<int>(reinterpret_cast<unsigned long long>(values_ + strip.start) % packed_unit_bytes() / sizeof(Stored));
   }
 
   __device__ Rows rows_of(const Strip& strip) const {
     const int count = strip.end - strip.start, lead = lead_of(strip);
     const int units = count == 0 ? 0 : (lead + count + unit_values - 1) / unit_values;
-    const int own = lane_ < packed_strip_rows ? units << 16 | count : 0;  // two sums in one
+    const int own = lane_ < packed_strip_rows() ? units << 16 | count : 0;  // two sums in one
     const int through = warp_inclusive_sum(own);
-    const int before = __shfl_sync(0xffffffffU, through - own, lane_ % packed_strip_rows);
+    const int before = __shfl_sync(0xffffffffU, through - own, lane_ % packed_strip_rows());
     const int units_before = before >> 16, before_row = before & 0xffff;
     return {.units = units,
             .units_before = units_before,
             .shift = copies ? units_before * unit_values + lead - before_row : strip.start - before_row,
-            .nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes - 1) & 0xffff};
+            .nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes() - 1) & 0xffff};
   }
 
   /// Two lanes for each row.
   __device__ void copy_values(const Strip& strip, const Rows& rows) const {
     const int first = strip.start - lead_of(strip);
-    const int nonzeros = load_global(ends_ + structure_.row_strips * packed_strip_rows - 1);
+    const int nonzeros = load_global(ends_ + structure_.row_strips * packed_strip_rows() - 1);
     Stored* const to = copied() + rows.units_before * unit_values;
-    for (int unit = static_cast<int>(lane_) / packed_strip_rows; unit < rows.units; unit += packed_lanes / packed_strip_rows) {
+    for (int unit = static_cast<int>(lane_) / packed_strip_rows(); unit < rows.units; unit += packed_lanes() / packed_strip_rows()) {
       const int number = first + unit * unit_values;
       if (number >= 0 && number + unit_values <= nonzeros) {
-        copy_async<packed_unit_bytes>(to + unit * unit_values, values_ + number);
+        copy_async<packed_unit_bytes()>(to + unit * unit_values, values_ + number);
       } else {  // what is not the values' own is not read
         for (int i = 0; i < unit_values; ++i)
           if (number + i >= 0 && number + i < nonzeros) to[unit * unit_values + i] = load_global(values_ + number + i);
@@ -167,7 +167,7 @@ class StripPacker {
     Slots slots = slots_of(strip, rows, 0);
     unsigned* const words = shared().words[warp_];
     // Where there is no value there is a zero: the other half of a pair, what is past the last one.
-    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes) reinterpret_cast<Unit*>(words)[unit] = Unit{};
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes()) reinterpret_cast<Unit*>(words)[unit] = Unit{};
     __syncwarp();
     reinterpret_cast<Vector<unsigned, lane_words>*>(words)[lane_] = strip.header;
     if constexpr (copies) wait_async<0>();
@@ -182,8 +182,8 @@ class StripPacker {
 
   __device__ void write(const Strip& strip) const {
     const auto* const words = reinterpret_cast<const Unit*>(shared().words[warp_]);
-    auto* const to = reinterpret_cast<Unit*>(data_ + static_cast<long long>(strip.first_unit) * packed_unit_bytes);
-    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes) store_global<false>(to + unit, words[unit]);
+    auto* const to = reinterpret_cast<Unit*>(data_ + static_cast<long long>(strip.first_unit) * packed_unit_bytes());
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes()) store_global<false>(to + unit, words[unit]);
     __syncwarp();
   }
 
@@ -196,13 +196,13 @@ class StripPacker {
   /// The lane's share of a row's largest magnitude.
   __device__ unsigned largest_of(unsigned row) const {
     constexpr int loads = 8;  // of a lane that are queued together
-    const unsigned at = row_strip_ * packed_strip_rows + row;
+    const unsigned at = row_strip_ * packed_strip_rows() + row;
     const int end = load_global(ends_ + at);
     unsigned largest = 0;
-    for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end; first += loads * packed_lanes) {
+    for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end; first += loads * packed_lanes()) {
       Stored values[loads];
 #pragma unroll
-      for (int i = 0; i < loads; ++i) values[i] = first + i * packed_lanes < end ? value(first + i * packed_lanes) : Stored{0};
+      for (int i = 0; i < loads; ++i) values[i] = first + i * packed_lanes() < end ? value(first + i * packed_lanes()) : Stored{0};
 #pragma unroll
       for (const Stored stored : values) largest = max(largest, finite_magnitude(Value::to_float(stored)));
     }
@@ -210,7 +210,7 @@ class StripPacker {
   }
 
   /// Nonzeros of a strip whose slots are asked for together, a lane's of them, and the two that one of its words has.
-  static constexpr int together = 2 * slot_words * packed_lanes;
+  static constexpr int together = 2 * slot_words * packed_lanes();
   struct Slots {
     unsigned words[slot_words];
   };
@@ -219,12 +219,12 @@ class StripPacker {
     const auto* const words = reinterpret_cast<const unsigned*>(structure_.slots + strip.first_slot + static_cast<unsigned>(done)) + lane_;
     Slots slots;
 #pragma unroll
-    for (int i = 0; i < slot_words; ++i) slots.words[i] = number_of(done, i) < rows.nonzeros ? load_global(words + i * packed_lanes) : 0U;
+    for (int i = 0; i < slot_words; ++i) slots.words[i] = number_of(done, i) < rows.nonzeros ? load_global(words + i * packed_lanes()) : 0U;
     return slots;
   }
 
   /// Which nonzero of the strip the lower half of a word stands for.
-  __device__ int number_of(int done, int word) const { return done + 2 * (word * packed_lanes + static_cast<int>(lane_)); }
+  __device__ int number_of(int done, int word) const { return done + 2 * (word * packed_lanes() + static_cast<int>(lane_)); }
 
   __device__ void place(const Rows& rows, const Slots& slots, int done) const {
     Stored values[2 * slot_words];
@@ -244,7 +244,7 @@ class StripPacker {
   static __device__ unsigned slot(const Slots& slots, int i) { return slots.words[i / 2] >> 16 * (i % 2) & 0xffffU; }
 
   __device__ void store(unsigned slot, Stored value) const {
-    if (grain == PackedGrain::four && packed_slot_number(slot) == packed_left_number) return;
+    if (grain == PackedGrain::four && packed_slot_number(slot) == packed_left_number()) return;
     auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_header_words(grain));
     // Of a pair: both numbers, then what is left of both.
     const unsigned at = pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
@@ -282,10 +282,10 @@ class StripPacker {
 /// A block's share of a row strip.
 template <class F, bool placed>
 __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, unsigned split) {
-  constexpr unsigned warps = F::config.threads / packed_lanes;
+  constexpr unsigned warps = F::config.threads / packed_lanes();
   const StripPacker<F, placed> packer(args, blockIdx.x, set);
   if constexpr (packed_scales_rows(F::traits.mode)) packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
-  packer.pack(split * warps + threadIdx.x / packed_lanes, warps * args.splits);
+  packer.pack(split * warps + threadIdx.x / packed_lanes(), warps * args.splits);
   if constexpr (F::traits.grain == PackedGrain::four)
     packer.copy_left(args.left_over + set * (args.set_bytes / int{sizeof(LeftEntry)}), split, args.splits);
 }
@@ -293,17 +293,18 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
 /// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. It thinks of too many, and spills, where rows are scaled, and
 /// from sm_100 on.
 template <class F>
-constexpr int pack_strips_blocks =
+consteval int pack_strips_blocks() {
 #if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000
-    packed_scales_rows(F::traits.mode) ? 4 : 6;
+  return packed_scales_rows(F::traits.mode) ? 4 : 6;
 #else
-    packed_scales_rows(F::traits.mode) ? 4 : 0;
+  return packed_scales_rows(F::traits.mode) ? 4 : 0;
 #endif
+}
 
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>) pack_strips(const __grid_constant__ PackStripsArgs args) {
-  static_assert(F::config.threads % packed_lanes == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
+__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>()) pack_strips(const __grid_constant__ PackStripsArgs args) {
+  static_assert(F::config.threads % packed_lanes() == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
   static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.grain, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
                 "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;

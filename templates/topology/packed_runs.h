@@ -38,7 +38,7 @@ __device__ inline void count_slots(const RunStepArgs& args) {
 __device__ inline void count_row_runs(const RunStepArgs& args) {
   for (long long row = thread_in_grid(); row < args.rows; row += threads_in_grid()) {
     const unsigned slots = args.slots_before[args.row_offsets[row + 1]] - args.slots_before[args.row_offsets[row]];
-    args.run_counts[row] = (slots + run_slots - 1) / run_slots;
+    args.run_counts[row] = (slots + run_slots() - 1) / run_slots();
   }
 }
 
@@ -48,7 +48,7 @@ __device__ inline void place_slot(const RunStepArgs& args, long long nonzero, lo
     args.starts[run] = static_cast<unsigned short>(from);
     args.firsts[run] = static_cast<int>(nonzero);
   }
-  if (slot == run_slots - 1) args.counts[run] = run_slots;
+  if (slot == run_slots() - 1) args.counts[run] = run_slots();
   const RunCodePlace place = run_code_place(run, slot, args.gap_bits);
   if (code != 0) atomicOr(args.codes + place.word, static_cast<unsigned>(code) << place.shift);
 }
@@ -62,10 +62,10 @@ __device__ inline void place_slots(const RunStepArgs& args) {
     long long slot = args.slots_before[i] - args.slots_before[args.row_offsets[nonzero.row]];  // in the row
     int from = nonzero.first() ? nonzero.column : nonzero.before;
     for (; nonzero.column - from >= escape; ++slot, from += escape)
-      place_slot(args, i, first_run + slot / run_slots, static_cast<int>(slot % run_slots), from, escape);
+      place_slot(args, i, first_run + slot / run_slots(), static_cast<int>(slot % run_slots()), from, escape);
 
-    const long long run = first_run + slot / run_slots;
-    const int within = static_cast<int>(slot % run_slots);
+    const long long run = first_run + slot / run_slots();
+    const int within = static_cast<int>(slot % run_slots());
     if (within == 0) from = nonzero.column;
     place_slot(args, i, run, within, from, nonzero.column - from);
     if (i + 1 == args.row_offsets[nonzero.row + 1]) args.counts[run] = static_cast<unsigned char>(within + 1);

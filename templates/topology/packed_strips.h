@@ -18,16 +18,20 @@ struct StripPlace {
 };
 
 template <class F>
-constexpr bool takes_fours = F::traits.grain == PackedGrain::four;
+consteval bool takes_fours() {
+  return F::traits.grain == PackedGrain::four;
+}
 template <class F>
-constexpr int lane_words = packed_lane_words(F::traits.grain);
+consteval int lane_words() {
+  return packed_lane_words(F::traits.grain);
+}
 
 template <class F>
 __device__ inline StripPlace strip_place(const PackedStepArgs& args, long long nonzero) {
   const long long row = row_of<IntegerType::i32>(args.row_offsets, args.rows, nonzero);
   const long long column = read_integer<integer_type(F::traits.index)>(args.column_indices, nonzero);
-  const long long strip = column / packed_strip_columns * args.row_strips + row / packed_strip_rows;
-  return {strip * packed_strip_rows + row % packed_strip_rows, static_cast<int>(column % packed_strip_columns)};
+  const long long strip = column / packed_strip_columns() * args.row_strips + row / packed_strip_rows();
+  return {strip * packed_strip_rows() + row % packed_strip_rows(), static_cast<int>(column % packed_strip_columns())};
 }
 
 /// How many of the columns before this one a row names.
@@ -54,18 +58,18 @@ __device__ inline unsigned lane_mask(int lane, unsigned long long row, unsigned 
 /// A warp for each strip, a lane for each of its headers.
 template <class F>
 __device__ inline void count_pairs(const PackedStepArgs& args) {
-  const int lane = static_cast<int>(threadIdx.x % packed_lanes);
-  for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
-    const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows;
+  const int lane = static_cast<int>(threadIdx.x % packed_lanes());
+  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips; strip += threads_in_grid() / packed_lanes()) {
+    const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows();
     const unsigned long long row = masks[packed_row(lane, 0)], row_below = masks[packed_row(lane, 1)];
-    const unsigned mask = takes_fours<F> ? four_mask(lane, row, row_below) : lane_mask(lane, row, row_below);
+    const unsigned mask = takes_fours<F>() ? four_mask(lane, row, row_below) : lane_mask(lane, row, row_below);
     const auto own = static_cast<unsigned>(__popc(mask));
     const unsigned through = warp_inclusive_sum(own);
-    unsigned* const header = args.headers + (strip * packed_lanes + lane) * lane_words<F>;
+    unsigned* const header = args.headers + (strip * packed_lanes() + lane) * lane_words<F>();
     header[0] = packed_header(mask, through - own);
-    if constexpr (takes_fours<F>) header[1] = four_metadata(lane, row, row_below);
-    const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
-    if (lane != packed_lanes - 1) continue;
+    if constexpr (takes_fours<F>()) header[1] = four_metadata(lane, row, row_below);
+    const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows() ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
+    if (lane != packed_lanes() - 1) continue;
     args.slot_counts[strip] = packed_strip_slots(nonzeros);
     args.unit_counts[0][strip] = packed_strip_units(F::traits.grain, through, 1);
     args.unit_counts[1][strip] = packed_strip_units(F::traits.grain, through, 2);
@@ -75,26 +79,26 @@ __device__ inline void count_pairs(const PackedStepArgs& args) {
 /// A warp for each row, a lane for each of its strips.
 template <class F>
 __device__ inline void start_rows(const PackedStepArgs& args) {
-  const long long lane = threadIdx.x % packed_lanes;
-  const long long rows = args.row_strips * packed_strip_rows;
-  for (long long row = thread_in_grid() / packed_lanes; row < rows; row += threads_in_grid() / packed_lanes) {
+  const long long lane = threadIdx.x % packed_lanes();
+  const long long rows = args.row_strips * packed_strip_rows();
+  for (long long row = thread_in_grid() / packed_lanes(); row < rows; row += threads_in_grid() / packed_lanes()) {
     int start = static_cast<int>(args.nonzeros);
     if (row < args.rows) start = args.row_offsets[row];
     unsigned left = 0;
-    for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
+    for (long long first = 0; first < args.k_blocks; first += packed_lanes()) {
       const long long place = (first + lane) * rows + row;
       const bool exists = first + lane < args.k_blocks;
       const unsigned long long names = exists ? args.row_masks[place] : 0;
       const int count = __popcll(names);
-      if constexpr (takes_fours<F>) left += static_cast<unsigned>(__popcll(fours_left(names)));
+      if constexpr (takes_fours<F>()) left += static_cast<unsigned>(__popcll(fours_left(names)));
       const int through = warp_inclusive_sum(count);
       if (exists) args.row_starts[place] = start + through - count;
-      start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+      start += __shfl_sync(0xffffffffU, through, packed_lanes() - 1);
     }
     if (lane == 0) args.row_starts[args.k_blocks * rows + row] = start;
-    if constexpr (takes_fours<F>) {
+    if constexpr (takes_fours<F>()) {
       left = warp_inclusive_sum(left);
-      if (lane == packed_lanes - 1) args.left_counts[row] = left;
+      if (lane == packed_lanes() - 1) args.left_counts[row] = left;
     }
   }
 }
@@ -103,9 +107,9 @@ __device__ inline void start_rows(const PackedStepArgs& args) {
 template <class F>
 __device__ inline unsigned slot_of(unsigned header, int row, int column, unsigned long long names) {
   PackedPlace place = packed_place(row, column);
-  if constexpr (takes_fours<F>) place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
+  if constexpr (takes_fours<F>()) place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
   const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);
-  if (takes_fours<F> && (fours_left(names) >> column & 1) != 0) return packed_left_slot(row);
+  if (takes_fours<F>() && (fours_left(names) >> column & 1) != 0) return packed_left_slot(row);
   const unsigned pair = packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
   return packed_slot(row, pair, place.half);
 }
@@ -113,18 +117,18 @@ __device__ inline unsigned slot_of(unsigned header, int row, int column, unsigne
 /// A warp for each strip, which goes through its rows; a lane for each column of half a row.
 template <class F>
 __device__ inline void place_nonzeros(const PackedStepArgs& args) {
-  const int lane = static_cast<int>(threadIdx.x % packed_lanes);
-  for (long long strip = thread_in_grid() / packed_lanes; strip < args.strips; strip += threads_in_grid() / packed_lanes) {
-    const unsigned header = args.headers[(strip * packed_lanes + lane) * lane_words<F>];
-    const unsigned long long own = lane < packed_strip_rows ? args.row_masks[strip * packed_strip_rows + lane] : 0;
+  const int lane = static_cast<int>(threadIdx.x % packed_lanes());
+  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips; strip += threads_in_grid() / packed_lanes()) {
+    const unsigned header = args.headers[(strip * packed_lanes() + lane) * lane_words<F>()];
+    const unsigned long long own = lane < packed_strip_rows() ? args.row_masks[strip * packed_strip_rows() + lane] : 0;
     const int through = warp_inclusive_sum(__popcll(own)), before = through - __popcll(own);
-    const int nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+    const int nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes() - 1);
     if (nonzeros == 0) continue;
     if (lane == 0 && nonzeros % 2 == 1) args.slots[args.slot_offsets[strip] + nonzeros] = 0;
-    for (int row = 0; row < packed_strip_rows; ++row) {
+    for (int row = 0; row < packed_strip_rows(); ++row) {
       const unsigned long long names = __shfl_sync(0xffffffffU, own, row);
       unsigned short* const slots = args.slots + args.slot_offsets[strip] + __shfl_sync(0xffffffffU, before, row);
-      for (int column = lane; column < packed_strip_columns; column += packed_lanes) {
+      for (int column = lane; column < packed_strip_columns(); column += packed_lanes()) {
         const unsigned slot = slot_of<F>(header, row, column, names);
         if ((names >> column & 1) != 0) slots[named_before(names, column)] = static_cast<unsigned short>(slot);
       }
@@ -144,11 +148,11 @@ __device__ inline void place_values(const PackedStepArgs& args) {
 
 /// A warp for each row, a lane for each of its strips.
 __device__ inline void place_left(const PackedStepArgs& args) {
-  const long long lane = threadIdx.x % packed_lanes;
-  const long long rows = args.row_strips * packed_strip_rows;
-  for (long long row = thread_in_grid() / packed_lanes; row < args.rows; row += threads_in_grid() / packed_lanes) {
+  const long long lane = threadIdx.x % packed_lanes();
+  const long long rows = args.row_strips * packed_strip_rows();
+  for (long long row = thread_in_grid() / packed_lanes(); row < args.rows; row += threads_in_grid() / packed_lanes()) {
     unsigned start = args.left_starts[row];
-    for (long long first = 0; first < args.k_blocks; first += packed_lanes) {
+    for (long long first = 0; first < args.k_blocks; first += packed_lanes()) {
       const long long place = (first + lane) * rows + row;
       const unsigned long long names = first + lane < args.k_blocks ? args.row_masks[place] : 0;
       unsigned long long left = fours_left(names);
@@ -158,10 +162,10 @@ __device__ inline void place_left(const PackedStepArgs& args) {
         const int column = __ffsll(static_cast<long long>(left)) - 1;
         const int number = args.row_starts[place] + named_before(names, column);
         args.left_places[at] =
-            packed_left_place(static_cast<int>(row % packed_strip_rows), static_cast<unsigned>((first + lane) * packed_strip_columns + column));
+            packed_left_place(static_cast<int>(row % packed_strip_rows()), static_cast<unsigned>((first + lane) * packed_strip_columns() + column));
         args.left_sources[at] = args.value_places != nullptr ? args.value_places[number] : number;
       }
-      start += __shfl_sync(0xffffffffU, through, packed_lanes - 1);
+      start += __shfl_sync(0xffffffffU, through, packed_lanes() - 1);
     }
   }
 }

@@ -16,16 +16,16 @@ __device__ inline unsigned sort_key(const RadixSortArgs& args, unsigned index) {
   return static_cast<unsigned>(read_integer<F::traits.key>(args.keys, index));
 }
 
-__device__ inline unsigned sort_digit(unsigned key, int shift) { return key >> shift & (sort_digits - 1); }
+__device__ inline unsigned sort_digit(unsigned key, int shift) { return key >> shift & (sort_digits() - 1); }
 
 struct SortCounts {
-  unsigned of_digit[sort_digits];
+  unsigned of_digit[sort_digits()];
 };
-static_assert(sizeof(SortCounts) <= sort_count_shared_bytes);
+static_assert(sizeof(SortCounts) <= sort_count_shared_bytes());
 
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) sort_count(const __grid_constant__ RadixSortArgs args) {
-  static_assert(F::config.threads == sort_digits, "radix sort: a thread for every digit");
+  static_assert(F::config.threads == sort_digits(), "radix sort: a thread for every digit");
   auto& shared = dynamic_shared<SortCounts>();
   shared.of_digit[threadIdx.x] = 0;
   __syncthreads();
@@ -55,17 +55,17 @@ __global__ void __launch_bounds__(F::config.threads) sort_offsets(const __grid_c
 }
 
 struct SortPlaces {
-  BlockSum<unsigned, sort_digits> sum;
-  unsigned next[sort_digits];                       ///< where the block's next key of a digit goes
-  unsigned of_warp[sort_digits / 32][sort_digits];  ///< keys of a digit in each warp of a step; then where they go
+  BlockSum<unsigned, sort_digits()> sum;
+  unsigned next[sort_digits()];                         ///< where the block's next key of a digit goes
+  unsigned of_warp[sort_digits() / 32][sort_digits()];  ///< keys of a digit in each warp of a step; then where they go
 };
-static_assert(sizeof(SortPlaces) <= sort_scatter_shared_bytes);
+static_assert(sizeof(SortPlaces) <= sort_scatter_shared_bytes());
 
 /// Lanes of the warp whose digit is the same; lanes without a key have none.
 __device__ inline unsigned lanes_alike(unsigned digit, bool exists) {
   unsigned alike = __ballot_sync(0xffffffffU, exists);
 #pragma unroll
-  for (int bit = 0; bit < sort_digit_bits; ++bit) {
+  for (int bit = 0; bit < sort_digit_bits(); ++bit) {
     const bool set = (digit >> bit & 1U) != 0;
     const unsigned others = __ballot_sync(0xffffffffU, set);
     alike &= set ? others : ~others;
@@ -88,7 +88,7 @@ __device__ inline unsigned rank_in_warp(unsigned* counts, unsigned digit, bool e
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) sort_scatter(const __grid_constant__ RadixSortArgs args) {
   auto& shared = dynamic_shared<SortPlaces>();
-  constexpr unsigned warps = sort_digits / 32;
+  constexpr unsigned warps = sort_digits() / 32;
   const unsigned own_digit = threadIdx.x;
   const unsigned warp = threadIdx.x / 32;
   const SumBefore<unsigned> smaller_digits = block_sum(args.totals[own_digit], shared.sum);
@@ -96,14 +96,14 @@ __global__ void __launch_bounds__(F::config.threads) sort_scatter(const __grid_c
 
   const unsigned begin = blockIdx.x * args.chunk;
   const unsigned end = min(args.chunk, args.count - begin) + begin;
-  for (unsigned long long tile = begin; tile < end; tile += sort_tile) {
+  for (unsigned long long tile = begin; tile < end; tile += sort_tile()) {
     for (unsigned w = 0; w < warps; ++w) shared.of_warp[w][own_digit] = 0;
     __syncthreads();
 
-    unsigned keys[sort_items], ranks[sort_items];
-    const unsigned long long first = tile + warp * (32 * sort_items) + threadIdx.x % 32;
+    unsigned keys[sort_items()], ranks[sort_items()];
+    const unsigned long long first = tile + warp * (32 * sort_items()) + threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < sort_items; ++i) {
+    for (int i = 0; i < sort_items(); ++i) {
       const bool exists = first + i * 32 < end;
       keys[i] = exists ? sort_key<F>(args, static_cast<unsigned>(first + i * 32)) : 0;
       ranks[i] = rank_in_warp(shared.of_warp[warp], sort_digit(keys[i], args.shift), exists);
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(F::config.threads) sort_scatter(const __grid_c
     __syncthreads();
 
 #pragma unroll
-    for (int i = 0; i < sort_items; ++i) {
+    for (int i = 0; i < sort_items(); ++i) {
       if (first + i * 32 >= end) continue;
       const auto from = static_cast<unsigned>(first + i * 32);
       const unsigned to = shared.of_warp[warp][sort_digit(keys[i], args.shift)] + ranks[i];

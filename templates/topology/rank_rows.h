@@ -10,15 +10,15 @@
 namespace vostok {
 
 struct RowLengths {
-  unsigned of_row[most_ranked_rows];
+  unsigned of_row[most_ranked_rows()];
 };
-static_assert(sizeof(RowLengths) <= rank_rows_shared_bytes);
+static_assert(sizeof(RowLengths) <= rank_rows_shared_bytes());
 
 /// How many of the lane's rows come before `row`.
 __device__ inline unsigned rows_before(const RowLengths& lengths, unsigned rows, unsigned row, unsigned lane) {
   const unsigned own = lengths.of_row[row];
   unsigned before = 0;
-  for (unsigned other = lane; other < rows; other += lanes_per_ranked_row) {
+  for (unsigned other = lane; other < rows; other += lanes_per_ranked_row()) {
     const unsigned length = lengths.of_row[other];
     before += length > own || (length == own && other < row) ? 1U : 0U;
   }
@@ -28,7 +28,7 @@ __device__ inline unsigned rows_before(const RowLengths& lengths, unsigned rows,
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) rank_rows(const __grid_constant__ RankRowsArgs args) {
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
-  constexpr unsigned lanes = lanes_per_ranked_row;
+  constexpr unsigned lanes = lanes_per_ranked_row();
   auto& lengths = dynamic_shared<RowLengths>();
   const auto rows = static_cast<unsigned>(args.rows);
   for (unsigned row = threadIdx.x; row < rows; row += F::config.threads)
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(F::config.threads) rank_rows(const __grid_cons
   const bool exists = row < rows;
   unsigned before = rows_before(lengths, rows, exists ? row : rows - 1, threadIdx.x % lanes);
 #pragma unroll
-  for (int distance = 1; distance < lanes_per_ranked_row; distance *= 2) before += shuffle_xor(before, distance);
+  for (int distance = 1; distance < lanes_per_ranked_row(); distance *= 2) before += shuffle_xor(before, distance);
   if (exists && threadIdx.x % lanes == 0) args.order[before] = static_cast<int>(row);
 }
 

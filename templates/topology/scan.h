@@ -27,7 +27,7 @@ __device__ inline void scan_sums(const ScanArgs& args) {
 template <class F>
 __device__ inline void scan_apply(const ScanArgs& args) {
   using Sum = ScanSum<F>;
-  constexpr int items = scan_tile / F::config.threads;
+  constexpr int items = scan_tile() / F::config.threads;
   auto& shared = dynamic_shared<BlockSum<Sum, F::config.threads>>();
   auto* const offsets = static_cast<Sum*>(args.offsets);
 
@@ -37,7 +37,7 @@ __device__ inline void scan_apply(const ScanArgs& args) {
 
   const long long begin = blockIdx.x * args.chunk;
   const long long end = min(begin + args.chunk, args.count);
-  for (long long tile = begin; tile < end; tile += scan_tile) {
+  for (long long tile = begin; tile < end; tile += scan_tile()) {
     const long long own = tile + threadIdx.x * items;
     Sum counts[items];
     Sum sum = 0;

@@ -15,7 +15,7 @@ struct SelectShared {
   BlockSum<unsigned long long, 256> sum;
   SelectState state;
 };
-static_assert(sizeof(SelectShared) <= select_shared_bytes);
+static_assert(sizeof(SelectShared) <= select_shared_bytes());
 
 /// Adds the next digits of a row's keys that share the prefix.
 template <class F>

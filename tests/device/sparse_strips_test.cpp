@@ -50,7 +50,7 @@ class DeviceForm {
  public:
   DeviceForm(const test::StepDevice& on, const Walked& matrix)
       : strips_(static_cast<std::size_t>(packed_row_strips(matrix.csr.rows) * packed_k_blocks(matrix.csr.cols))),
-        groups_(on.device(), strips_ * packed_lanes),
+        groups_(on.device(), strips_ * packed_lanes()),
         headers_(on.device(), strips_),
         nonzero_offsets_(on.device(), strips_ + 1),
         unit_offsets_(on.device(), strips_ + 1),

@@ -83,7 +83,7 @@ TEST_CASE("sparse strips are made once, count as the topology's memory, and thei
     CHECK_FALSE(format.foreign(device, form, bytes));
     std::vector<std::uint32_t> offsets(std::size_t{form.sparse.row_strips} * form.sparse.k_blocks);
     device.copy_to_host(offsets.data(), form.sparse.unit_offsets, static_cast<std::int64_t>(4 * offsets.size()));
-    bytes[std::size_t{offsets[5]} * packed_unit_bytes + 2] ^= std::byte{1};
+    bytes[std::size_t{offsets[5]} * packed_unit_bytes() + 2] ^= std::byte{1};
     CHECK(format.foreign(device, form, bytes).value_or("") == "the header of strip 5 is not the topology's");
 
     const sparse::Csr repeats{.rows = 1, .cols = 4, .row_offsets = {0, 2}, .column_indices = {3, 3}};

@@ -19,7 +19,7 @@ static_assert(std::is_trivially_copyable_v<SampleOperandsArgs> && sizeof(SampleO
 
 constexpr std::int64_t alignment_bytes = 256;
 
-std::int64_t blocks_of(std::int64_t n) { return ceil_div(n, sample_block); }
+std::int64_t blocks_of(std::int64_t n) { return ceil_div(n, sample_block()); }
 
 /// Bytes that divide every start of a line that is read along n.
 int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& stored) {
@@ -41,7 +41,7 @@ SampleOperandsTraits traits(const SddmmQuery& query, PackedMode mode) {
 
 /// Few threads where rows are short: an eighth of them walks along each row.
 SampleOperandsConfig config_for(const SddmmQuery& query) {
-  const std::int64_t chunks = blocks_of(query.problem.n) * (sample_block / sample_chunk);
+  const std::int64_t chunks = blocks_of(query.problem.n) * (sample_block() / sample_chunk());
   return {.threads = chunks <= 8 ? 64 : chunks <= 16 ? 128 : 256};
 }
 
@@ -95,12 +95,12 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const Ti
   PreparedRowPair pair;
   const auto place = [&](PreparedRows& rows, std::int64_t count, std::int64_t tile) {
     const std::int64_t batch = query.problem.batch;
-    rows.octets = round_up(count, tile) / sample_octet_rows;
+    rows.octets = round_up(count, tile) / sample_octet_rows();
     rows.octets_offset_bytes = pair.bytes;
     pair.bytes += round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(mode), what),
                            alignment_bytes);
     rows.exponents_offset_bytes = pair.bytes;
-    if (sample_scales_rows(mode, query.problem.element)) pair.bytes += round_up(batch * rows.octets * sample_octet_rows, alignment_bytes);
+    if (sample_scales_rows(mode, query.problem.element)) pair.bytes += round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
   };
   place(pair.lhs, query.statistics.rows, shape.rows);
   place(pair.rhs, query.statistics.cols, shape.columns);

@@ -41,10 +41,10 @@ int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.
 /// next ones have others, and where products come in two rounds it keeps more fragments.
 int registers_needed(const Case& c) {
   const int terms = sample_terms(c.config.mode);
-  const bool adds_within_blocks = promotes(c.traits, c.config) && c.config.promotion_steps < steps_of_block;
+  const bool adds_within_blocks = promotes(c.traits, c.config) && c.config.promotion_steps < steps_of_block();
   const int sums = lane_sums(c.config) * (promotes(c.traits, c.config) ? 2 : 1);
   const int next_sums = adds_within_blocks && lane_sums(c.config) > 32 ? lane_sums(c.config) : 0;
-  const int lhs = terms * 4 * (c.config.warp_rows / 16) * (c.config.kept_blocks == 1 ? steps_of_block : 1);
+  const int lhs = terms * 4 * (c.config.warp_rows / 16) * (c.config.kept_blocks == 1 ? steps_of_block() : 1);
   const int second_round = c.config.low_first ? lane_sums(c.config) / 2 : 0;
   const int addresses = terms == 2 ? 44 : 28;
   return sums + next_sums + lhs + second_round + 4 * terms + addresses;
@@ -90,7 +90,7 @@ constexpr std::array rules = {
     Rule{"low_first needs products with a low term, and sums of whole n blocks",
          [](const Case& c) {
            return c.config.low_first &&
-                  (sample_terms(c.config.mode) != 2 || (c.config.promotion_steps != 0 && c.config.promotion_steps != steps_of_block));
+                  (sample_terms(c.config.mode) != 2 || (c.config.promotion_steps != 0 && c.config.promotion_steps != steps_of_block()));
          }},
     Rule{"tiles_per_block is 1 to 65536", [](const Case& c) { return c.config.tiles_per_block < 1 || c.config.tiles_per_block > 65536; }},
     Rule{"list_room is a multiple of 8 from 8 to the tile's elements",

@@ -123,7 +123,7 @@ bool alike(const TensorSampleConfig& a, const TensorSampleConfig& b) {
 TensorSampleConfig smallest_config(const SddmmQuery& query) {
   const PackedMode mode = sampled::modes(query).front();
   TensorSampleConfig config = shaped(query, mode, smallest_shape, promotions(mode).back());
-  if (config.promotion_steps == 0) config.promotion_steps = steps_of_block;
+  if (config.promotion_steps == 0) config.promotion_steps = steps_of_block();
   config.n_split = sampled::least_split(query, config.promotion_steps);
   return config;
 }

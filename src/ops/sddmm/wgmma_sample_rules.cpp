@@ -31,7 +31,7 @@ bool is_power_of_two(int value, int least, int most) { return value >= least && 
 /// Registers that sums, an A that stays, addresses and a batch of what is gathered take, as NVRTC 13.0 hands them out.
 int registers_needed(const Case& c) {
   const int sums = c.config.tile_columns / 2 * (c.traits.one_block ? 1 : 2);
-  const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block * sample_terms(c.config.mode) : 0;
+  const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block() * sample_terms(c.config.mode) : 0;
   constexpr int addresses = 32;
   return sums + kept + addresses;
 }
@@ -42,7 +42,7 @@ bool serves(const Case& c) {
 }
 
 /// Steps after which sums are taken out of the tensor cores.
-int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block; }
+int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block(); }
 
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.
 constexpr std::array rules = {

@@ -28,7 +28,7 @@ constexpr std::array wave_counts = {1, 2, 0};
 /// How far n is cut: relative to the parts that fill the device once.
 constexpr std::array split_factors = {1, 2, 4};
 
-int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block; }
+int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block(); }
 
 WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape) {
   WgmmaSampleConfig config = {.mode = mode, .warpgroups = shape.warpgroups, .tile_columns = shape.tile_columns, .takes_turns = shape.warpgroups > 1};

@@ -104,12 +104,12 @@ double expected_passes(const SpmmQuery& query, int rows) {
   const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double third = density * density * density * (4 * (1 - density) + density);
-  const double groups = rows * sparse_step_columns / 4.0;
+  const double groups = rows * sparse_step_columns() / 4.0;
   return (1 - std::pow(1 - density, 4 * groups)) + (1 - std::pow(1 - third, groups));
 }
 
 double expected_strip_bytes(const SpmmQuery& query) {
-  return sparse_header_bytes + sparse_steps * expected_passes(query, packed_strip_rows) * sparse_pass_bytes;
+  return sparse_header_bytes() + sparse_steps() * expected_passes(query, packed_strip_rows()) * sparse_pass_bytes();
 }
 
 double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
@@ -118,7 +118,7 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
   const double l2_bytes_per_us = 9e6 * machine.speed();
   double us = 0;
   if (packs_in_workspace(query)) {
-    const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows) * k_blocks(query));
+    const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows()) * k_blocks(query));
     const double bytes =
         strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) + 8.0 * static_cast<double>(query.statistics.nonzeros);
     us += next_launch_us + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;

@@ -20,16 +20,16 @@ double block_cycles(const SpmmQuery& query, const SparseTensorMmaConfig& c) {
   constexpr double shared_bytes_per_cycle = 128;
   const double warps = threads(c) / 32.0;
   const double octets = c.warp_columns / 8.0;
-  const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows);  // of a strip
-  const double second_passes = std::max(0.0, passes - sparse_steps);
+  const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows());  // of a strip
+  const double second_passes = std::max(0.0, passes - sparse_steps());
   const double multiplications = c.warp_strips * octets * passes;
   // A first pass of all strips shares B's fragments, a second one reads them for itself.
-  const double dense_reads = octets * (sparse_steps + c.warp_strips * second_passes);
+  const double dense_reads = octets * (sparse_steps() + c.warp_strips * second_passes);
   const double tensor = warps * multiplications * cycles_of_multiplication / 4;
   constexpr double loop = 60;
   const double copies = (dense_stage_bytes(c) + tile_strips(c) * sparse_tensor::expected_strip_bytes(query)) / 16 / threads(c) * 5;
   const double issue = warps * (multiplications + dense_reads + c.warp_strips * passes * 5 + copies + loop) / 4;
-  const double read = warps * (dense_reads * 512 + c.warp_strips * passes * sparse_pass_bytes);
+  const double read = warps * (dense_reads * 512 + c.warp_strips * passes * sparse_pass_bytes());
   const double written = dense_stage_bytes(c) + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
   const double shared = (read + written) / shared_bytes_per_cycle;
   const double longest = std::max({tensor, issue, shared});
@@ -45,7 +45,8 @@ double memory_us(const SpmmQuery& query, const SparseTensorMmaConfig& c, const M
   const double batch = as_double(query.problem.batch);
   const double row_tiles = as_double(ceil_div(s.rows, tile_rows(c)));
   const double column_tiles = std::ceil(n / tile_columns(c));
-  const double packed = as_double(ceil_div(s.rows, packed_strip_rows) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
+  const double packed =
+      as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
   const double dense = as_double(s.cols) * n * 2 * batch;
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
   const double from_memory = (packed * as_double(packed_sets(query)) + dense + output) / machine.memory_bytes_per_us;

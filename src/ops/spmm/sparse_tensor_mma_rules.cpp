@@ -42,7 +42,7 @@ constexpr int most_registers = 240;
 
 /// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
 int line_chunks(const Case& c) {
-  return (c.query.problem.dense_layout == Layout::column_major ? packed_strip_columns : tile_columns(c.config)) * 2 / 16;
+  return (c.query.problem.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(c.config)) * 2 / 16;
 }
 
 /// Ordered so that each may rely on those before it. The first group is the kernel's own.
@@ -52,12 +52,12 @@ constexpr std::array rules = {
            return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) || threads(c.config) > 1024;
          }},
     Rule{"a tile has 1, 2, 4, 8 or 16 strips",
-         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple; }},
+         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple(); }},
     Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
          [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_passes is 1 to 4",
-         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps * sparse_most_passes; }},
+         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},
     Rule{"raster_rows, k_split and min_blocks are 1 or more",
          [](const Case& c) {
            return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
@@ -86,7 +86,7 @@ constexpr std::array rules = {
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
     Rule{"half of the tile's strips, of more than two, would lie past the last row",
-         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) {
            return c.config.k_split > 1 && partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;

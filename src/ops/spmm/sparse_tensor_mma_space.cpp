@@ -28,7 +28,7 @@ constexpr std::array wide_shapes = {Shape{2, 4, 4, 64}, Shape{2, 2, 4, 64}, Shap
 constexpr std::array narrow_shapes = {Shape{4, 1, 4, 0}, Shape{4, 1, 2, 0}, Shape{4, 1, 1, 0}, Shape{2, 1, 1, 0}};
 
 constexpr std::array stage_counts = {3, 4, 2};
-constexpr std::array pass_rooms = {sparse_steps * sparse_most_passes, 3};
+constexpr std::array pass_rooms = {sparse_steps() * sparse_most_passes(), 3};
 constexpr std::array raster_row_counts = {8, 2, 32};
 
 /// How far k is cut: relative to the number of slices that fills the device once.

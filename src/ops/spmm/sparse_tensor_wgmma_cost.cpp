@@ -29,10 +29,10 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   constexpr double barrier_latency = 75;
   constexpr double unstaged_latency = 860;  // of a pass that a stage has no room for: the tile waits for global memory
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 46;
-  const double passes = sparse_steps * sparse_tensor::expected_passes(query, packed_strip_rows * sparse_tile_strips);
+  const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows() * sparse_tile_strips());
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
-  const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes / 16.0 : 0;
-  const double bytes = c.tile_columns * split_line_bytes + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
+  const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes() / 16.0 : 0;
+  const double bytes = c.tile_columns * split_line_bytes() + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
   const double memory = bytes / l2_bytes_per_cycle;
   const double unstaged = std::max(0.0, passes - c.strip_passes);
   const double chain = multiplications + barrier_latency + unstaged * unstaged_latency;
@@ -77,7 +77,8 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
-  const double packed = as_double(ceil_div(s.rows, packed_strip_rows) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
+  const double packed =
+      as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
   const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) / machine.memory_bytes_per_us;
   return launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us) +

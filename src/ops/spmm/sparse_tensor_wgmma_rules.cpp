@@ -33,7 +33,7 @@ bool is_power_of_two(int value, int least, int most) { return value >= least && 
 /// Registers that a multiplying thread may have, and those that sums, two strips and addresses take.
 int register_limit(const SparseTensorWgmmaConfig& c) { return exchanges_registers(c) ? gained_registers(c) : launch_registers(c); }
 int registers_needed(const SparseTensorWgmmaConfig& c) {
-  constexpr int strips = 2 * (sparse_steps * sparse_most_passes * (sparse_registers + 1) + 1);
+  constexpr int strips = 2 * (sparse_steps() * sparse_most_passes() * (sparse_registers() + 1) + 1);
   constexpr int addresses = 34;
   return c.tile_columns / 2 + strips + addresses;
 }
@@ -45,7 +45,7 @@ constexpr std::array rules = {
     Rule{"lines of B do not start and end at the 16 bytes of a copy", [](const Case& c) { return dense_alignment(c.query) < 16; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_passes is 1 to 4",
-         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps * sparse_most_passes; }},
+         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},
     Rule{"four warps copy, or one where the copy engine does and warpgroups exchange no registers",
          [](const Case& c) {
            const bool one_does = c.config.producer_warps == 1 && c.config.tensor_copies && c.config.warpgroups == 1;

@@ -23,7 +23,7 @@ struct Shape {
 constexpr std::array shapes = {Shape{2, 256, 1}, Shape{2, 128, 1}, Shape{1, 128, 2}, Shape{1, 256, 1},
                                Shape{1, 128, 1}, Shape{2, 64, 1},  Shape{1, 64, 2},  Shape{1, 64, 1}};
 /// Passes of a strip that stages have room for: every strip's, or those that strips have where few nonzeros share four columns.
-constexpr std::array pass_rooms = {sparse_steps * sparse_most_passes, 3};
+constexpr std::array pass_rooms = {sparse_steps() * sparse_most_passes(), 3};
 constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true}, Slicing{3, true}, Slicing{4, true}, Slicing{4, false}, Slicing{8, false}};
 constexpr std::array raster_row_counts = {8, 4, 16, 32};
 

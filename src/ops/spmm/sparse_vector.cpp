@@ -133,7 +133,7 @@ SparseVectorTraits traits(const SpmmQuery& query) {
 
 std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& config) {
   if (!packs_in_workspace(query)) return 0;
-  const std::int64_t groups = ceil_div(most_runs(query.statistics, config.gap_bits), group_runs);
+  const std::int64_t groups = ceil_div(most_runs(query.statistics, config.gap_bits), group_runs());
   return checked_multiply(packed_sets(query), run_value_bytes(groups, query.problem.element), "bytes of packed values");
 }
 

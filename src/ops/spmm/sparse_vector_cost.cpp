@@ -32,8 +32,8 @@ Sizes sizes_of(const SpmmQuery& query, const SparseVectorConfig& c) {
           .batch = static_cast<double>(query.problem.batch),
           .sets = query.problem.values_per_batch ? static_cast<double>(query.problem.batch) : 1,
           .slots = slots,
-          .row_runs = slots / run_slots / rows,
-          .run_bytes = run_slots * (element_bytes + c.gap_bits / 8.0) + 2,
+          .row_runs = slots / run_slots() / rows,
+          .run_bytes = run_slots() * (element_bytes + c.gap_bits / 8.0) + 2,
           .element_bytes = element_bytes};
 }
 
@@ -61,7 +61,7 @@ double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) {
   const double waves = std::max(1.0, std::ceil(blocks / (machine.multiprocessors * config.min_blocks)));
   const double busy = std::min(1.0, blocks / machine.multiprocessors);  // share of the multiprocessors that have a block
 
-  const double runs = size.slots / run_slots;
+  const double runs = size.slots / run_slots();
   const double memory =
       read_us(runs * size.run_bytes * size.sets, machine) + (size.batch - size.sets) * runs * size.run_bytes / l2_bytes_per_us(machine);
   const double warps_of_slots = size.slots * size.batch / 32;
@@ -74,7 +74,7 @@ double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) {
   constexpr double load_us = 0.75;  // until a run has arrived
   constexpr double turn_us = 0.12;  // a row's sums, its epilogue
   const double turns = std::ceil(static_cast<double>(config.tile_rows) / rows_together(config));
-  const double run_us = run_slots * slot_instructions(t, config) * 4 / machine.cycles_per_us / 2;
+  const double run_us = run_slots() * slot_instructions(t, config) * 4 / machine.cycles_per_us / 2;
   const double latency = waves * turns * (steps * ((config.load_ahead ? 0.5 : 1.0) * load_us + run_us) + turn_us * row_warps(config));
 
   const double staged_bytes = static_cast<double>(query.statistics.cols) * static_cast<double>(query.n.most) * size.element_bytes;

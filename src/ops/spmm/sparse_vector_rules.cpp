@@ -33,7 +33,7 @@ int threads_of_multiprocessor(const device::Device* device) { return device != n
 
 /// Registers of a thread that a run's words and the sums take at least; addresses and counters need some more.
 int registers_needed(const SparseVectorTraits& traits, const SparseVectorConfig& c) {
-  const int run = run_slots * (8 * size_of(traits.element) + c.gap_bits) / 32;
+  const int run = run_slots() * (8 * size_of(traits.element) + c.gap_bits) / 32;
   constexpr int addresses = 24;
   return run * (c.load_ahead ? 2 : 1) + 3 * c.columns + (traits.exact_fillers ? 2 : 0) + addresses;
 }
@@ -70,7 +70,7 @@ constexpr std::array rules = {
     Rule{"several warps would share a row that has fewer runs than half of their lanes",
          [](const Case& c) {
            const TopologyStatistics& s = c.query.statistics;
-           const double runs = expected_slots(s, c.config.gap_bits) / run_slots / static_cast<double>(std::max<std::int64_t>(s.rows, 1));
+           const double runs = expected_slots(s, c.config.gap_bits) / run_slots() / static_cast<double>(std::max<std::int64_t>(s.rows, 1));
            return c.config.lanes_per_row > 32 && 2 * runs < c.config.lanes_per_row;
          }},
 };

@@ -37,8 +37,8 @@ Sizes sizes_of(const SpmmQuery& query, const UnpackMmaConfig& c) {
           .nonzeros = nonzeros,
           .batch = static_cast<double>(query.problem.batch),
           .pair_share = pair_share,
-          .strip_bytes = packed_header_bytes(PackedGrain::pair) + pair_share * packed_most_pairs * 4 * terms(c),
-          .strips = std::ceil(m / packed_strip_rows) * std::ceil(k / packed_strip_columns),
+          .strip_bytes = packed_header_bytes(PackedGrain::pair) + pair_share * packed_most_pairs() * 4 * terms(c),
+          .strips = std::ceil(m / packed_strip_rows()) * std::ceil(k / packed_strip_columns()),
           .output_bytes = static_cast<double>(size_of(query.problem.output.value_or(query.problem.element)))};
 }
 
@@ -55,7 +55,7 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double stage_bytes = tile_strips(c) * size.strip_bytes + dense_stage_bytes(c);
   const double by_threads = dense_stage_bytes(c) + (c.bulk_strips ? 0 : tile_strips(c) * size.strip_bytes);
   const double copies = by_threads / 16 / team_threads * (teams(c) == 1 ? 5 : 2.5);
-  const double splitting = splits_dense(c) ? packed_strip_columns * tile_columns(c) / team_threads * 10 : 0;
+  const double splitting = splits_dense(c) ? packed_strip_columns() * tile_columns(c) / team_threads * 10 : 0;
   const double loop = teams(c) == 1 ? 95.4 : 22;
   const double issue = warps * (multiplications + loads + unpacking + promotion + copies + splitting + loop) / 4;
 
@@ -98,7 +98,7 @@ double other_launches_us(const SpmmQuery& query, const Sizes& size, const Unpack
   double us = 0;
   if (packs_in_workspace(query)) {
     const double sets = query.problem.values_per_batch ? size.batch : 1;
-    const double pairs = size.strips * size.pair_share * packed_most_pairs;
+    const double pairs = size.strips * size.pair_share * packed_most_pairs();
     us += next_launch_us + sets * (size.strips * size.strip_bytes + pairs * 8 + size.nonzeros * 4) / machine.memory_bytes_per_us;
   }
   const double prepared_bytes = size.batch * size.k * size.n * 8;

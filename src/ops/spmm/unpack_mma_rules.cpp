@@ -47,7 +47,7 @@ constexpr int most_registers = 255;
 /// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
 int line_chunks(const Case& c) {
   if (c.config.prepare_dense) return 1;
-  return (c.traits.dense_layout == Layout::column_major ? packed_strip_columns : tile_columns(c.config)) * size_of(c.traits.element) / 16;
+  return (c.traits.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(c.config)) * size_of(c.traits.element) / 16;
 }
 
 bool serves(PackedMode mode, const Spmm& problem) {
@@ -66,7 +66,7 @@ constexpr std::array rules = {
     Rule{"k_warps of several have the same strips and columns: row_warps and column_warps are 1",
          [](const Case& c) { return c.config.k_warps > 1 && c.config.row_warps * c.config.column_warps > 1; }},
     Rule{"a tile has 1, 2, 4, 8 or 16 strips",
-         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple; }},
+         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple(); }},
     Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
          [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
@@ -75,7 +75,7 @@ constexpr std::array rules = {
     Rule{"stages is 2 to 8, and at least 3 where blocks split B",
          [](const Case& c) { return c.config.stages < (splits_dense(c.config) ? 3 : 2) || c.config.stages > 8; }},
     Rule{"strip_pairs is a multiple of 4 up to 512",
-         [](const Case& c) { return c.config.strip_pairs < 4 || c.config.strip_pairs > packed_most_pairs || c.config.strip_pairs % 4 != 0; }},
+         [](const Case& c) { return c.config.strip_pairs < 4 || c.config.strip_pairs > packed_most_pairs() || c.config.strip_pairs % 4 != 0; }},
     Rule{"bulk_strips takes the copy engine of sm_90 and later", [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
     Rule{"stream_strips is for strips that come in bulk", [](const Case& c) { return c.config.stream_strips && !c.config.bulk_strips; }},
     Rule{"promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
@@ -116,7 +116,7 @@ constexpr std::array rules = {
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
     Rule{"half of the tile's strips, of more than two, would lie past the last row",
-         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"B cannot be cut into tiles: they are too many",
          [](const Case& c) { return c.config.prepare_dense && split_dense_declined(c.query, {}).has_value(); }},
     Rule{"the sums of slices would take more than 512 MiB",

@@ -175,7 +175,7 @@ void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, co
   add_new(list, config);
   if (has_copy_engine(query)) add_new(list, with_copies(query, config, !config.bulk_strips));
   UnpackMmaConfig roomy = config;
-  roomy.strip_pairs = packed_most_pairs;
+  roomy.strip_pairs = packed_most_pairs();
   add_new(list, roomy);
   if (terms(config) == 2) return;
   UnpackMmaConfig kept = config;
@@ -210,11 +210,11 @@ int usual_strip_pairs(const SpmmQuery& query, int strips) {
   const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double share = 1 - (1 - density) * (1 - density);
-  const double pairs = packed_most_pairs * share;
+  const double pairs = packed_most_pairs() * share;
   // Rows vary together with their strip, pairs on their own.
   const double room = pairs * (1 + 0.5 * s.row_variation) + (3 * std::sqrt(pairs) + 8) / std::sqrt(strips);
   constexpr double step = 16;
-  return static_cast<int>(std::min<double>(packed_most_pairs, std::ceil(room / step) * step));
+  return static_cast<int>(std::min<double>(packed_most_pairs(), std::ceil(room / step) * step));
 }
 
 UnpackMmaConfig smallest_config(const SpmmQuery& query) {

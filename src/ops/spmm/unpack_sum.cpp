@@ -40,13 +40,13 @@ struct SumBinding {
             .output_stride = c.stride,
             .batch = static_cast<unsigned>(batch),
             .scale = call.scale};
-    return grid_of(ceil_div(ceil_div(m, packed_strip_rows) * ceil_div(call.n, 8), warps), batch);
+    return grid_of(ceil_div(ceil_div(m, packed_strip_rows()) * ceil_div(call.n, 8), warps), batch);
   }
 };
 
 }  // namespace
 
-bool is_no_cluster(const Slicing& slicing) { return slicing.cluster_sums && (slicing.k_split < 2 || slicing.k_split > most_cluster_blocks); }
+bool is_no_cluster(const Slicing& slicing) { return slicing.cluster_sums && (slicing.k_split < 2 || slicing.k_split > most_cluster_blocks()); }
 
 bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) { return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split; }
 
@@ -61,7 +61,7 @@ std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& pro
 
 PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const SpmmArguments& call) {
   return {.at = static_cast<float*>(workspace_at(call.workspace, product.partial_offset_bytes)),
-          .row_strips = round_up(m, product.tile_rows) / packed_strip_rows,
+          .row_strips = round_up(m, product.tile_rows) / packed_strip_rows(),
           .octets = round_up(call.n, product.tile_columns) / 8,
           .slices = product.k_split};
 }
@@ -82,7 +82,7 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
                               .output_leading = problem.output_leading,
                               .output_stride = problem.output_stride,
                               .warps = config.warps};
-  const std::int64_t strips = ceil_div(query.statistics.rows, packed_strip_rows) * ceil_div(query.n.most, 8);
+  const std::int64_t strips = ceil_div(query.statistics.rows, packed_strip_rows()) * ceil_div(query.n.most, 8);
   return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding)
       .spread(query.device, ceil_div(strips, config.warps) * problem.batch);
 }

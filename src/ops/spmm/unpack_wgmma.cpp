@@ -146,7 +146,7 @@ int dense_vector(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   UnpackWgmmaTraits t = stage_traits(query, config);
   t.batched = query.problem.batch > 1;
-  t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks;
+  t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks();
   if (takes_fours(config)) t.dense_vector = dense_vector(query, config);
   // A kernel that adds up part of k leaves C and the epilogue to the sum.
   if (launched_slices(config) > 1) return t;

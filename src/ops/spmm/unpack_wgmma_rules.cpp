@@ -95,13 +95,13 @@ constexpr std::array tile_rules = {
            return warps != 4 && (consumer_warps(c.config) > 4 || warps != 1);
          }},
     Rule{"an f32 B is split in tiles of 32 columns and more",
-         [](const Case& c) { return splits_dense(c.config) && c.config.tile_columns < split_unit_columns; }},
+         [](const Case& c) { return splits_dense(c.config) && c.config.tile_columns < split_unit_columns(); }},
     Rule{"warps that split B in turns of several k blocks have stages of their own: a multiple of those",
          [](const Case& c) { return splits_dense(c.config) && c.config.stages % split_block_step(c.config) != 0; }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
     Rule{"threads that split B have fewer registers than they take",
-         [](const Case& c) { return splits_dense(c.config) && launch_registers(c.config) < splitting_registers; }},
+         [](const Case& c) { return splits_dense(c.config) && launch_registers(c.config) < splitting_registers(); }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).

@@ -81,8 +81,8 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   // Pairs of fours take half the room: no choice of them had less (bench/NOTES.md).
   if (grain == PackedGrain::four) return {packed_most(grain)};
   const int usual = unpack_mma::usual_strip_pairs(query);
-  if (usual * 4 > packed_most_pairs * 3) return {packed_most_pairs};
-  return {packed_most_pairs, usual};
+  if (usual * 4 > packed_most_pairs() * 3) return {packed_most_pairs()};
+  return {packed_most_pairs(), usual};
 }
 
 /// C that does not stay in L2 anyway is streamed past it.

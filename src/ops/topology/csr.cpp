@@ -14,8 +14,8 @@ constexpr const char* check_header = "topology/check.h";
 constexpr const char* forms_header = "topology/forms.h";
 
 void check_rows(const Queue& queue, const CheckRowsTraits& traits, const CheckRowsArgs& args) {
-  queue.launch(Step<CheckRowsTraits>{check_header, "check_rows", "CheckRowsTraits", traits, block_sum_shared_bytes}, queue.blocks_for(args.rows + 1),
-               args);
+  queue.launch(Step<CheckRowsTraits>{check_header, "check_rows", "CheckRowsTraits", traits, block_sum_shared_bytes()},
+               queue.blocks_for(args.rows + 1), args);
 }
 
 void check_columns(const Queue& queue, const CheckColumnsTraits& traits, const CheckColumnsArgs& args) {
@@ -92,10 +92,10 @@ void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::i
 }
 
 void order_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_row, std::int32_t* order) {
-  if (csr.rows > most_ranked_rows) return sort_rows(queue, csr, longest_row, order);
+  if (csr.rows > most_ranked_rows()) return sort_rows(queue, csr, longest_row, order);
   const RankRowsTraits traits{.wide_offsets = csr.wide_offsets};
-  queue.launch(Step<RankRowsTraits>{"topology/rank_rows.h", "rank_rows", "RankRowsTraits", traits, rank_rows_shared_bytes},
-               ceil_div(csr.rows, StepConfig{}.threads / lanes_per_ranked_row),
+  queue.launch(Step<RankRowsTraits>{"topology/rank_rows.h", "rank_rows", "RankRowsTraits", traits, rank_rows_shared_bytes()},
+               ceil_div(csr.rows, StepConfig{}.threads / lanes_per_ranked_row()),
                RankRowsArgs{.row_offsets = csr.row_offsets, .order = order, .rows = csr.rows});
 }
 

@@ -15,7 +15,7 @@ constexpr int highest_digit_shift = 24;
 __extension__ using Wide = unsigned __int128;
 
 Step<SelectTraits> select_step(const char* kernel, const SelectTraits& traits) {
-  return {"topology/select.h", kernel, "SelectTraits", traits, select_shared_bytes};
+  return {"topology/select.h", kernel, "SelectTraits", traits, select_shared_bytes()};
 }
 
 Step<MaskTraits> mask_step(const char* kernel, const MaskTraits& traits) { return {mask_header, kernel, "MaskTraits", traits}; }

@@ -26,7 +26,7 @@ device::LaunchShape shape() { return {.grid = {}, .block = {static_cast<unsigned
 
 device::Dim3 bind(const PackRuns& what, const Packing& packing, PackRunsArgs& args) {
   const std::int64_t set_bytes = run_value_bytes(what.structure.groups, what.element);
-  const std::int64_t pieces = set_bytes / run_piece_bytes;
+  const std::int64_t pieces = set_bytes / run_piece_bytes();
   args = {.runs = what.structure,
           .values = packing.values,
           .packed = static_cast<unsigned char*>(packing.packed),

@@ -35,7 +35,7 @@ device::Dim3 bind(const PackSparse& what, const Packing& packing, PackSparseArgs
           .set_bytes = what.set_bytes,
           .sets = static_cast<unsigned>(what.sets)};
   const std::int64_t strips = std::int64_t{what.structure.row_strips} * what.structure.k_blocks;
-  const std::int64_t blocks = std::min(ceil_div(strips, config.threads / packed_lanes), blocks_per_multiprocessor * what.multiprocessors);
+  const std::int64_t blocks = std::min(ceil_div(strips, config.threads / packed_lanes()), blocks_per_multiprocessor * what.multiprocessors);
   return grid_of(blocks, what.sets);
 }
 

@@ -24,7 +24,7 @@ std::int64_t splits_of(const PackStrips& what) {
   const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 3 : 8;
   const std::int64_t wanted =
       ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
-  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes), 1, std::max<std::int64_t>(wanted, 1));
+  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes()), 1, std::max<std::int64_t>(wanted, 1));
 }
 
 }  // namespace

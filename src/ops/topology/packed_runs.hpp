@@ -25,6 +25,6 @@ double expected_slots(const TopologyStatistics& walked, int gap_bits);
 std::int64_t most_runs(const TopologyStatistics& walked, int gap_bits);
 
 /// Bytes of one set of values in so many groups; a multiple of 256.
-constexpr std::int64_t run_value_bytes(std::int64_t groups, Dtype element) { return groups * group_runs * run_slots * size_of(element); }
+constexpr std::int64_t run_value_bytes(std::int64_t groups, Dtype element) { return groups * group_runs() * run_slots() * size_of(element); }
 
 }  // namespace vostok::ops

@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t set_alignment_bytes = 256;
 
 std::int64_t scale_bytes(PackedMode mode, std::int64_t row_strips) {
-  return packed_scales_rows(mode) ? row_strips * packed_strip_rows * std::int64_t{sizeof(float)} : 0;
+  return packed_scales_rows(mode) ? row_strips * packed_strip_rows() * std::int64_t{sizeof(float)} : 0;
 }
 
 PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t units, std::int64_t left) {
   const std::int64_t scales = scale_bytes(mode, row_strips);
-  const std::int64_t strips_end = scales + units * packed_unit_bytes;
+  const std::int64_t strips_end = scales + units * packed_unit_bytes();
   const std::int64_t used = strips_end + left * std::int64_t{sizeof(LeftEntry)};
   return {.data_offset_bytes = scales, .left_offset_bytes = strips_end, .used_bytes = used, .set_bytes = round_up(used, set_alignment_bytes)};
 }
@@ -60,7 +60,7 @@ std::optional<StripKind> find_strip_kind(std::string_view format) {
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain) {
   const std::int64_t header_bytes_per_nonzero = std::int64_t{64} * packed_lane_words(grain);
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
-  if (grain == PackedGrain::four && walked.cols > fours_most_columns) return "columns of what strips leave over have 28 bits";
+  if (grain == PackedGrain::four && walked.cols > fours_most_columns()) return "columns of what strips leave over have 28 bits";
   // Packing looks at most two batches of lanes past the last number, in 32 bits too.
   constexpr std::int64_t looked_past = 512;
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past) return "packed strips number their values in 32 bits";

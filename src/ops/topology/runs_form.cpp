@@ -49,8 +49,8 @@ RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* 
 
 void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups) {
   if (groups == 0) return;
-  const std::int64_t runs = groups * group_runs;
-  queue.fill_zero(parts.codes, runs * code_pieces(source.gap_bits) * run_piece_bytes);
+  const std::int64_t runs = groups * group_runs();
+  queue.fill_zero(parts.codes, runs * code_pieces(source.gap_bits) * run_piece_bytes());
   queue.fill_zero(parts.starts, runs * std::int64_t{sizeof(std::uint16_t)});
   queue.fill_zero(parts.counts, runs);
   queue.fill_zero(parts.firsts, runs * std::int64_t{sizeof(std::int32_t)});

@@ -26,9 +26,9 @@ void make_sparse_form(const Queue& queue, const SparseFormSource& source, const 
                       .row_strips = packed_row_strips(csr.rows),
                       .strips = strips};
   const Step<SparseStepTraits> program{"topology/sparse_strips.h", "make_sparse_strips", "SparseStepTraits", {.index = csr.index}};
-  queue.fill_zero(parts.groups, strips * packed_lanes * std::int64_t{sizeof(std::uint32_t)});
+  queue.fill_zero(parts.groups, strips * packed_lanes() * std::int64_t{sizeof(std::uint32_t)});
   queue.take(program, args, SparseStep::mark_groups, csr.nonzeros);
-  queue.take(program, args, SparseStep::count_passes, strips / sparse_tile_strips * packed_lanes);
+  queue.take(program, args, SparseStep::count_passes, strips / sparse_tile_strips() * packed_lanes());
   exclusive_scan(queue, args.nonzero_counts, strips, parts.nonzero_offsets, false);
   exclusive_scan(queue, args.unit_counts, strips, parts.unit_offsets, false);
   queue.take(program, args, SparseStep::place_values, csr.nonzeros);

@@ -23,7 +23,7 @@ class SparseFormat final : public PackedFormat {
   std::string name() const override { return sparse_format(element_); }
   TopologyNeeds needs() const override { return {.sparse_strips = true}; }
   std::int64_t set_bytes(const TopologyPointers& form) const override { return sparse_set_bytes(form.sparse); }
-  std::int64_t used_bytes(const TopologyPointers& form) const override { return std::int64_t{form.sparse.units} * packed_unit_bytes; }
+  std::int64_t used_bytes(const TopologyPointers& form) const override { return std::int64_t{form.sparse.units} * packed_unit_bytes(); }
   Launch pack_launch(const PackTask& task) const override {
     const PackSparse what = {.structure = task.topology.sparse,
                              .set_bytes = sparse_set_bytes(task.topology.sparse),
@@ -39,7 +39,7 @@ class SparseFormat final : public PackedFormat {
     const auto headers = read(device, form.sparse.headers, strips);
     const auto offsets = read(device, form.sparse.unit_offsets, strips + 1);
     for (std::size_t strip = 0; strip < strips; ++strip)
-      if (std::memcmp(set.data() + std::size_t{offsets[strip]} * packed_unit_bytes, &headers[strip], sizeof(headers[strip])) != 0)
+      if (std::memcmp(set.data() + std::size_t{offsets[strip]} * packed_unit_bytes(), &headers[strip], sizeof(headers[strip])) != 0)
         return fmt::format("the header of strip {} is not the topology's", strip);
     return std::nullopt;
   }

@@ -17,10 +17,10 @@ constexpr std::int64_t set_alignment_bytes = 256;
 
 std::int64_t most_units(const TopologyStatistics& walked) {
   const std::int64_t strips = packed_strip_count(walked.rows, walked.cols);
-  const std::int64_t steps = strips * sparse_steps;
+  const std::int64_t steps = strips * sparse_steps();
   // A first pass has one nonzero or more; a second one comes with three in four columns.
   const std::int64_t passes = std::min(steps, walked.nonzeros) + std::min(steps, walked.nonzeros / 3);
-  return strips * sparse_strip_units(0) + checked_multiply(passes, sparse_pass_bytes / packed_unit_bytes, "units of sparse strips");
+  return strips * sparse_strip_units(0) + checked_multiply(passes, sparse_pass_bytes() / packed_unit_bytes(), "units of sparse strips");
 }
 
 }  // namespace
@@ -46,11 +46,11 @@ std::optional<std::string> sparse_strips_declined(const TopologyStatistics& walk
 }
 
 std::int64_t sparse_set_bytes(const SparseStructure& structure) {
-  return round_up(std::int64_t{structure.units} * packed_unit_bytes, set_alignment_bytes);
+  return round_up(std::int64_t{structure.units} * packed_unit_bytes(), set_alignment_bytes);
 }
 
 std::int64_t sparse_set_bytes_bound(const TopologyStatistics& walked) {
-  return round_up(most_units(walked) * packed_unit_bytes, set_alignment_bytes);
+  return round_up(most_units(walked) * packed_unit_bytes(), set_alignment_bytes);
 }
 
 }  // namespace vostok::ops

@@ -40,7 +40,8 @@ class StripFormat final : public PackedFormat {
     device.copy_to_host(offsets.data(), structure.unit_offsets[packed_pair_words(mode_) - 1], static_cast<std::int64_t>(4 * offsets.size()));
     const auto first = static_cast<std::size_t>(packed_layout(mode_, structure).data_offset_bytes);
     for (std::size_t strip = 0; strip < strips; ++strip)
-      if (std::memcmp(set.data() + first + std::size_t{offsets[strip]} * packed_unit_bytes, headers.data() + strip * header_bytes, header_bytes) != 0)
+      if (std::memcmp(set.data() + first + std::size_t{offsets[strip]} * packed_unit_bytes(), headers.data() + strip * header_bytes, header_bytes) !=
+          0)
         return fmt::format("the headers of strip {} are not the topology's", strip);
     return foreign_left_over(device, structure, set);
   }

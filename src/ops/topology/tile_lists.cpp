@@ -38,8 +38,8 @@ std::int64_t tile_room(const TopologyStatistics& statistics, const TileShape& sh
 }
 
 std::int64_t entry_room(const TopologyStatistics& statistics, const TileShape& shape) {
-  return round_up(statistics.nonzeros, entries_of_chunk) +
-         tile_room(statistics, shape) * (entries_of_chunk - 1) / entries_of_chunk * entries_of_chunk;
+  return round_up(statistics.nonzeros, entries_of_chunk()) +
+         tile_room(statistics, shape) * (entries_of_chunk() - 1) / entries_of_chunk() * entries_of_chunk();
 }
 
 void list_tiles(const Queue& queue, const CsrArrays& csr, const TileShape& shape, const TopologyStatistics& statistics, const TileListParts& parts) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
+#include <string>
 
 using namespace vostok;
 using codegen::KernelRequest;
@@ -40,6 +42,18 @@ TEST_CASE("every include of every template is embedded and comes before its user
 TEST_CASE("templates include nothing but templates") {
   for (const device::Header& header : codegen::embedded_templates())
     CHECK_MESSAGE(header.text.find("#include <") == std::string_view::npos, header.name);
+}
+
+TEST_CASE("constants of templates are functions: NVRTC makes each variable one of the device's, which takes time to load") {
+  for (const device::Header& header : codegen::embedded_templates()) {
+    std::istringstream text{std::string(header.text)};
+    std::string line, before;
+    for (; std::getline(text, line); before = line) {
+      if (before.starts_with("template <")) continue;  // made where it is used only
+      const bool is_constant = line.starts_with("constexpr ") || line.starts_with("inline constexpr ");
+      CHECK_MESSAGE((!is_constant || line.find('(') < line.find(" = ")), header.name, ": ", line);
+    }
+  }
 }
 
 TEST_CASE("an unknown template is named in the error") {

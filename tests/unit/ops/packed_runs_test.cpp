@@ -28,7 +28,7 @@ TEST_CASE("runs keep to their bound, and are about as many as expected of a rand
   for (const double sparsity : {0.3, 0.5, 0.8, 0.9, 0.95}) {
     const sparse::Csr csr = sparse::uniform(100, 4000, sparsity, seed);
     for (const int gap_bits : {4, 8}) {
-      const double slots = static_cast<double>(sparse::packed_runs(csr, gap_bits).runs()) * run_slots;
+      const double slots = static_cast<double>(sparse::packed_runs(csr, gap_bits).runs()) * run_slots();
       CHECK(ops::expected_slots(statistics_of(csr), gap_bits) == doctest::Approx(slots).epsilon(0.05));
     }
   }

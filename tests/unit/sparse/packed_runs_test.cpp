@@ -44,21 +44,21 @@ std::vector<double> dense_of(const sparse::Csr& csr, const std::vector<float>& v
 TEST_CASE("every slot of a group has a code of its own, and every piece of values a place of its own") {
   for (const int gap_bits : {4, 8}) {
     std::set<std::pair<long long, int>> seen;
-    for (int run = 0; run < 2 * group_runs; ++run)
-      for (int slot = 0; slot < run_slots; ++slot) {
+    for (int run = 0; run < 2 * group_runs(); ++run)
+      for (int slot = 0; slot < run_slots(); ++slot) {
         const RunCodePlace place = run_code_place(run, slot, gap_bits);
         CHECK(place.shift % gap_bits == 0);
-        CHECK(place.word < (run < group_runs ? 1 : 2) * group_runs * run_slots * gap_bits / 32);
+        CHECK(place.word < (run < group_runs() ? 1 : 2) * group_runs() * run_slots() * gap_bits / 32);
         seen.insert({place.word, place.shift});
       }
-    CHECK(seen.size() == 2 * group_runs * run_slots);
+    CHECK(seen.size() == 2 * group_runs() * run_slots());
   }
   for (const int element_bytes : {2, 4}) {
     std::set<long long> seen;
-    for (int run = 0; run < 2 * group_runs; ++run)
+    for (int run = 0; run < 2 * group_runs(); ++run)
       for (int piece = 0; piece < value_pieces(element_bytes); ++piece) seen.insert(run_piece_place(run, piece, element_bytes) * element_bytes);
-    CHECK(seen.size() == static_cast<std::size_t>(2 * group_runs * value_pieces(element_bytes)));
-    CHECK(*seen.rbegin() == 2 * group_runs * run_slots * element_bytes - run_piece_bytes);
+    CHECK(seen.size() == static_cast<std::size_t>(2 * group_runs() * value_pieces(element_bytes)));
+    CHECK(*seen.rbegin() == 2 * group_runs() * run_slots() * element_bytes - run_piece_bytes());
   }
 }
 

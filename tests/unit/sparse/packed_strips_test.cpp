@@ -56,9 +56,9 @@ std::vector<sparse::Csr> matrices() {
 }  // namespace
 
 TEST_CASE("a packed strip's places are the registers of mma.m16n8k16's A fragment, and every element has its own") {
-  std::vector<int> seen(packed_lanes * 16 * 2, 0);
-  for (int row = 0; row < packed_strip_rows; ++row)
-    for (int column = 0; column < packed_strip_columns; ++column) {
+  std::vector<int> seen(packed_lanes() * 16 * 2, 0);
+  for (int row = 0; row < packed_strip_rows(); ++row)
+    for (int column = 0; column < packed_strip_columns(); ++column) {
       const PackedPlace place = packed_place(row, column);
       ++seen[static_cast<std::size_t>((place.lane * 16 + place.bit) * 2 + place.half)];
       CHECK(packed_row(place.lane, place.bit) == row);
@@ -71,8 +71,8 @@ TEST_CASE("a packed strip's places are the registers of mma.m16n8k16's A fragmen
 }
 
 TEST_CASE("four columns go to a register of mma.sp.m16n8k32's A fragment, and metadata to the lane that its selector reads") {
-  for (int row = 0; row < packed_strip_rows; ++row)
-    for (int column = 0; column < packed_strip_columns; column += 4) {
+  for (int row = 0; row < packed_strip_rows(); ++row)
+    for (int column = 0; column < packed_strip_columns(); column += 4) {
       const FourPlace place = four_place(row, column);
       CHECK(four_place(row, column + 3).lane == place.lane);
       CHECK(four_place(row, column + 3).bit == place.bit);
@@ -116,12 +116,12 @@ TEST_CASE("packed fours hold every nonzero once, in a pair or among what is left
     std::vector<std::int32_t> all(static_cast<std::size_t>(csr.nonzeros()));
     std::iota(all.begin(), all.end(), 0);
     CHECK(sources == all);
-    CHECK(std::cmp_equal(form.left_starts.size(), form.row_strips * packed_strip_rows + 1));
+    CHECK(std::cmp_equal(form.left_starts.size(), form.row_strips * packed_strip_rows() + 1));
     CHECK(form.left_starts.back() == form.left_sources.size());
     for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
       for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) {
         const auto source = static_cast<std::size_t>(form.left_sources[i]);
-        CHECK(packed_left_row(form.left_places[i]) == row % packed_strip_rows);
+        CHECK(packed_left_row(form.left_places[i]) == row % packed_strip_rows());
         CHECK(std::cmp_equal(packed_left_column(form.left_places[i]), csr.column_indices[source]));
         CHECK(std::cmp_greater_equal(source, csr.row_offsets[row]));
         CHECK(std::cmp_less(source, csr.row_offsets[row + 1]));
@@ -134,8 +134,8 @@ TEST_CASE("packed strips hold every nonzero once, start behind one another and a
   for (const sparse::Csr& csr : matrices()) {
     INFO(csr.rows << " x " << csr.cols);
     const sparse::PackedForm form = sparse::packed_form(csr);
-    CHECK(form.row_strips % packed_row_strip_multiple == 0);
-    CHECK(form.row_strips * packed_strip_rows >= csr.rows);
+    CHECK(form.row_strips % packed_row_strip_multiple() == 0);
+    CHECK(form.row_strips * packed_strip_rows() >= csr.rows);
     CHECK(std::cmp_equal(form.pair_offsets.size(), form.strips() + 1));
     std::vector<std::int32_t> sources;
     std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources), [](std::int32_t source) { return source >= 0; });
@@ -147,12 +147,12 @@ TEST_CASE("packed strips hold every nonzero once, start behind one another and a
     for (const PackedMode mode : {PackedMode::f16x1, PackedMode::f16x3}) {
       const std::vector<std::uint32_t> offsets = form.unit_offsets(packed_pair_words(mode));
       const sparse::PackedMatrix matrix = packed(form, mode, Dtype::f32, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1));
-      CHECK(matrix.data.size() * 4 == std::size_t{offsets.back()} * packed_unit_bytes);
-      CHECK(std::cmp_equal(matrix.row_scales.size(), mode == PackedMode::f16x3 ? form.row_strips * packed_strip_rows : 0));
+      CHECK(matrix.data.size() * 4 == std::size_t{offsets.back()} * packed_unit_bytes());
+      CHECK(std::cmp_equal(matrix.row_scales.size(), mode == PackedMode::f16x3 ? form.row_strips * packed_strip_rows() : 0));
       for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
         const std::size_t pairs = form.pair_offsets[strip + 1] - form.pair_offsets[strip];
         CHECK(packed_start(matrix.data[offsets[strip] * 4 + 31]) <= pairs);
-        const std::size_t used = offsets[strip] * std::size_t{4} + packed_lanes + pairs * static_cast<std::size_t>(packed_pair_words(mode));
+        const std::size_t used = offsets[strip] * std::size_t{4} + packed_lanes() + pairs * static_cast<std::size_t>(packed_pair_words(mode));
         for (std::size_t word = used; word < offsets[strip + 1] * std::size_t{4}; ++word) CHECK(matrix.data[word] == 0);
       }
     }
@@ -185,8 +185,8 @@ TEST_CASE("16-bit values are packed bit for bit, also what a NaN carries") {
   const std::vector<std::uint16_t> bits = {0x7e11, 0xfd01, 0x8000};
   const sparse::PackedForm form = sparse::packed_form(csr);
   const sparse::PackedMatrix matrix = sparse::pack(form, PackedMode::f16x1, Dtype::f16, std::as_bytes(std::span(bits)));
-  CHECK(matrix.data[packed_lanes] == 0xfd017e11U);
-  CHECK(matrix.data[packed_lanes + 1] == 0x00008000U);
+  CHECK(matrix.data[packed_lanes()] == 0xfd017e11U);
+  CHECK(matrix.data[packed_lanes() + 1] == 0x00008000U);
 }
 
 TEST_CASE("two terms hold f32 to 2^-22 of the row's largest value, over all magnitudes") {

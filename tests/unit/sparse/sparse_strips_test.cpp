@@ -61,9 +61,9 @@ std::vector<std::uint16_t> dense_of(const sparse::Csr& csr, std::span<const std:
 }  // namespace
 
 TEST_CASE("every element of a sparse strip has a place of its own, four columns side by side") {
-  std::vector<int> seen(std::size_t{packed_lanes} * 32, 0);
-  for (int row = 0; row < packed_strip_rows; ++row)
-    for (int column = 0; column < packed_strip_columns; ++column) {
+  std::vector<int> seen(std::size_t{packed_lanes()} * 32, 0);
+  for (int row = 0; row < packed_strip_rows(); ++row)
+    for (int column = 0; column < packed_strip_columns(); ++column) {
       const SparsePlace place = sparse_place(row, column);
       ++seen[static_cast<std::size_t>(place.lane * 32 + place.bit)];
       const int step = place.bit / 16;
@@ -95,9 +95,9 @@ TEST_CASE("two passes take every nonzero of four columns once, in order, and nam
 }
 
 TEST_CASE("a strip's size counts its header and its passes, and every pass starts at 16 bytes") {
-  static_assert(sparse_header_bytes % packed_unit_bytes == 0 && sparse_pass_bytes % packed_unit_bytes == 0);
+  static_assert(sparse_header_bytes() % packed_unit_bytes() == 0 && sparse_pass_bytes() % packed_unit_bytes() == 0);
   CHECK(sparse_strip_units(0) == 1U);
-  CHECK(sparse_strip_units(4) * packed_unit_bytes == 16 + 4 * (512 + 64));
+  CHECK(sparse_strip_units(4) * packed_unit_bytes() == 16 + 4 * (512 + 64));
 }
 
 TEST_CASE("sparse strips hold every value in its place, and nothing else") {
@@ -109,7 +109,7 @@ TEST_CASE("sparse strips hold every value in its place, and nothing else") {
     const std::vector<std::byte> values = numbers(csr.nonzeros());
     const std::vector<std::uint32_t> packed = sparse::pack(form, values);
     REQUIRE(form.unit_offsets.size() == static_cast<std::size_t>(form.strips()) + 1);
-    CHECK(packed.size() * 4 == std::size_t{form.unit_offsets.back()} * packed_unit_bytes);
+    CHECK(packed.size() * 4 == std::size_t{form.unit_offsets.back()} * packed_unit_bytes());
     CHECK(form.nonzero_offsets.back() == csr.nonzeros());
     CHECK(sparse::unpack(form, packed) == dense_of(csr, values));
   }

@@ -19,7 +19,7 @@ std::vector<std::int64_t> places_in_csr(const sparse::Csr& csr, const TileShape&
   std::vector<std::int64_t> found;
   for (std::size_t t = 0; t < form.tiles.size(); ++t) {
     const SampleTile& tile = form.tiles[t];
-    CHECK(tile.first_entry % entries_of_chunk == 0);
+    CHECK(tile.first_entry % entries_of_chunk() == 0);
     for (unsigned i = 0; i < tile.entries; ++i) {
       const int place = form.places[tile.first_entry + i];
       const auto row_in_tile = static_cast<std::size_t>(place / shape.columns);
@@ -61,7 +61,7 @@ TEST_CASE("only tiles that hold nonzeros are listed, by rows, then by columns") 
   CHECK(form.tiles[1].row_tile == 1);
   CHECK(form.tiles[1].column_tile == 0);
   CHECK(form.tiles[2].column_tile == 2);
-  CHECK(form.places.size() == 3 * entries_of_chunk);
+  CHECK(form.places.size() == 3 * entries_of_chunk());
 }
 
 TEST_CASE("tiles of a mask whose rows are not sorted are refused") {
