@@ -46,8 +46,11 @@ struct TopologyStatistics {
   std::int64_t empty_rows = 0;
   double mean_row = 0;       ///< nonzeros / rows
   double row_variation = 0;  ///< coefficient of variation: standard deviation of the row lengths / their mean (paper, II)
-  bool sorted = true;        ///< columns ascend within every row
-  bool duplicates = false;   ///< a row names a column twice
+  /// Share of the nonzeros that end a run of 32 neighbouring columns in their row: near 0 where nonzeros lie at random, near 1 in wide bands and
+  /// blocks. Of a transpose, its matrix's.
+  double run_share = 0;
+  bool sorted = true;       ///< columns ascend within every row
+  bool duplicates = false;  ///< a row names a column twice
 
   double sparsity() const;  ///< share of zeros, 0 to 1 (1 for an empty matrix)
 };

@@ -32,6 +32,7 @@ TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows,
           .empty_rows = static_cast<std::int64_t>(measures.empty_rows),
           .mean_row = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0,
           .row_variation = sparse::row_variation(rows, nonzeros, measures.sum_of_squares),
+          .run_share = nonzeros > 0 ? static_cast<double>(measures.run_ends) / static_cast<double>(nonzeros) : 0,
           .sorted = measures.unsorted == 0,
           .duplicates = measures.duplicates != 0};
 }
@@ -181,17 +182,17 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
   if (const auto reason = ops::packed_strips_declined(statistics, grain))
     fail(ErrorCode::unsupported, "cannot pack strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
-  const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows;
+  const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows();
   const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
   const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more where a strip has an odd number
   using Memory = ops::QueuedMemory;
   const std::int64_t headers = strips * packed_header_words(grain), left_starts = grain == PackedGrain::four ? rows + 1 : 0;
   PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + Memory::bytes_of<std::uint32_t>(left_starts) +
-                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows + rows) +
+                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows() + rows) +
                                                 3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(slots) +
                                                 Memory::bytes_of<std::int32_t>(placed))};
   ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(headers),
-                                .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows + rows),
+                                .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows() + rows),
                                 .slot_offsets = parts.tables.take<std::uint32_t>(strips + 1),
                                 .slots = parts.tables.take<std::uint16_t>(slots)};
   for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.tables.take<std::uint32_t>(strips + 1);
@@ -238,11 +239,11 @@ void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& que
   queued = true;
   std::uint32_t runs = 0;
   queue.device().copy_to_host(&runs, table.row_runs.as<const std::uint32_t>() + statistics.rows, sizeof(runs));
-  const std::int64_t groups = ceil_div(std::int64_t{runs}, group_runs);
-  const std::int64_t room = groups * group_runs;
+  const std::int64_t groups = ceil_div(std::int64_t{runs}, group_runs());
+  const std::int64_t room = groups * group_runs();
   table.starts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::uint16_t)});
   table.counts = ops::QueuedMemory(queue, room);
-  table.codes = ops::QueuedMemory(queue, room * code_pieces(gap_bits) * run_piece_bytes);
+  table.codes = ops::QueuedMemory(queue, room * code_pieces(gap_bits) * run_piece_bytes());
   table.firsts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::int32_t)});
   if (value_positions) {
     table.positions = ops::QueuedMemory(queue, value_positions.bytes());
@@ -272,7 +273,7 @@ void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) 
     fail(ErrorCode::unsupported, "cannot make sparse strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   const auto words = [&](std::int64_t count) { return ops::QueuedMemory(queue, count * std::int64_t{sizeof(std::uint32_t)}); };
-  SparseParts parts{.groups = words(strips * packed_lanes),
+  SparseParts parts{.groups = words(strips * packed_lanes()),
                     .headers = words(strips),
                     .nonzero_offsets = words(strips + 1),
                     .unit_offsets = words(strips + 1),

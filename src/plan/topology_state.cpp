@@ -198,7 +198,13 @@ void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) 
   if (measures.bad_row_inverted != 0 || measures.bad_column_inverted != 0) fail_invalid(queue.device(), csr, nonzeros, measures);
   own_.statistics = plan::statistics_of(measures, csr.rows, csr.cols, nonzeros);
   if (early) transposed_.statistics = plan::statistics_of(transposed_measures, csr.cols, csr.rows, nonzeros);
+  share_statistics();
+}
+
+/// What the transpose has of its matrix: its own columns are not measured.
+void TopologyState::share_statistics() {
   transposed_.statistics.duplicates = own_.statistics.duplicates;
+  transposed_.statistics.run_share = own_.statistics.run_share;
 }
 
 /// Columns that are not sorted show what is named twice only once they are: in the transpose.
@@ -227,7 +233,7 @@ void TopologyState::require_transposed_offsets() {
   ops::QueuedMemory offsets = scan_columns(queue(), measuring, cols, nonzeros);
   transposed_.statistics = plan::statistics_of(measuring.read(queue())[1], cols, rows, nonzeros);
   if (known_transpose_) transposed_.statistics = *known_transpose_;
-  transposed_.statistics.duplicates = own_.statistics.duplicates;
+  share_statistics();
   transposed_.row_offsets = std::move(offsets);
 }
 

@@ -64,6 +64,7 @@ struct TopologyState {
   void build_on_device(const CsrView& csr, Stream stream);
   void copy_from_device(const CsrView& csr, std::int64_t nonzeros);
   void find_duplicates();
+  void share_statistics();
   void rehearse(const std::vector<std::int32_t>& columns);
   void require_narrow() const;
   void require_transposed_offsets();

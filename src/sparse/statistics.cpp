@@ -1,3 +1,5 @@
+#include <abi/topology.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,6 +23,14 @@ bool repeats_a_column(std::span<const std::int32_t> columns, bool sorted, std::v
   return std::adjacent_find(scratch.begin(), scratch.end()) != scratch.end();
 }
 
+/// Positions of a row that end a run, told by its first column as on the device (templates/topology/check.h).
+std::int64_t run_ends(std::span<const std::int32_t> columns) {
+  constexpr std::size_t before = run_columns() - 1;
+  std::int64_t count = 0;
+  for (std::size_t i = before; i < columns.size(); ++i) count += columns[i] - columns[i - before] == static_cast<std::int32_t>(before) ? 1 : 0;
+  return count;
+}
+
 }  // namespace
 
 double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum_of_squares) {
@@ -36,18 +46,21 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
   TopologyStatistics result{.rows = rows, .cols = cols, .nonzeros = static_cast<std::int64_t>(column_indices.size())};
   std::vector<std::int32_t> scratch;
   std::uint64_t sum_of_squares = 0;
+  std::int64_t runs = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t length = row_offsets[row + 1] - row_offsets[row];
     sum_of_squares += static_cast<std::uint64_t>(length) * static_cast<std::uint64_t>(length);
     result.longest_row = std::max(result.longest_row, length);
     if (length == 0) ++result.empty_rows;
     const auto columns = column_indices.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(length));
+    runs += run_ends(columns);
     const bool sorted = std::is_sorted(columns.begin(), columns.end());
     result.sorted = result.sorted && sorted;
     result.duplicates = result.duplicates || repeats_a_column(columns, sorted, scratch);
   }
   if (rows > 0) result.mean_row = static_cast<double>(result.nonzeros) / static_cast<double>(rows);
   result.row_variation = row_variation(rows, result.nonzeros, sum_of_squares);
+  if (result.nonzeros > 0) result.run_share = static_cast<double>(runs) / static_cast<double>(result.nonzeros);
   return result;
 }
 

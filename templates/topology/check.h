@@ -45,11 +45,21 @@ __global__ void __launch_bounds__(F::config.threads) check_rows(const __grid_con
   if (all_empty > 0) atomicAdd(&args.measures->empty_rows, all_empty);
 }
 
-/// Columns are copied into the stored type, checked against their range and their predecessor, and counted.
+/// Whether the columns before `position` in its row are its column's neighbours, as many as make a run. Where rows ascend the first of them tells.
+template <class F>
+__device__ bool ends_run(const CheckColumnsArgs& args, long long position, long long column) {
+  constexpr int before = run_columns() - 1;
+  if (position < before || read_integer<F::traits.source>(args.source, position - before) != column - before) return false;
+  constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
+  return read_integer<offsets>(args.row_offsets, row_of<offsets>(args.row_offsets, args.rows, position)) <= position - before;
+}
+
+/// Columns are copied into the stored type, checked against their range and their predecessor, and counted; so are ends of runs.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_constant__ CheckColumnsArgs args) {
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
   bool unsorted = false, duplicates = false;
+  unsigned long long run_ends = 0;
 #pragma unroll 1  // unrolled, some architectures spill
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const long long column = read_integer<F::traits.source>(args.source, i);
@@ -59,6 +69,7 @@ __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_
       continue;
     }
     if constexpr (F::traits.count_columns) atomicAdd(args.column_counts + column, 1U);
+    if (ends_run<F>(args, i, column)) ++run_ends;
     const long long previous = i > 0 ? read_integer<F::traits.source>(args.source, i - 1) : -1;
     if (previous < column) continue;
     // Most columns ascend, so the row is rarely searched for.
@@ -67,6 +78,9 @@ __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_
     unsorted = unsorted || previous > column;
     duplicates = duplicates || previous == column;
   }
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) run_ends += shuffle_xor(run_ends, distance);
+  if (threadIdx.x % 32 == 0 && run_ends > 0) atomicAdd(&args.measures->run_ends, run_ends);
   const int any_unsorted = __syncthreads_or(unsorted);
   const int any_duplicates = __syncthreads_or(duplicates);
   if (threadIdx.x != 0) return;

@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/machine.hpp"
+#include "ops/mask_runs.hpp"
 
 namespace vostok::ops::sampled {
 
@@ -20,7 +21,7 @@ constexpr std::int64_t most_sums = 64;
 
 TensorSampleTraits traits(const SddmmQuery& query, int n_split) {
   const Sddmm& problem = query.problem;
-  const bool one_block = problem.n <= sample_block;
+  const bool one_block = problem.n <= sample_block();
   if (n_split > 1) return {.element = problem.element, .output = Dtype::f32, .one_block = one_block};
   return {.element = problem.element,
           .output = problem.output.value_or(problem.element),
@@ -31,18 +32,18 @@ TensorSampleTraits traits(const SddmmQuery& query, int n_split) {
 }
 
 std::int64_t n_steps(const SddmmQuery& query) { return ceil_div(query.problem.n, 16); }
-std::int64_t n_blocks(const SddmmQuery& query) { return ceil_div(query.problem.n, sample_block); }
+std::int64_t n_blocks(const SddmmQuery& query) { return ceil_div(query.problem.n, sample_block()); }
 std::int64_t part_blocks(const SddmmQuery& query, int n_split) { return ceil_div(n_blocks(query), n_split); }
 bool has_empty_parts(const SddmmQuery& query, int n_split) { return n_split > 1 && (n_split - 1) * part_blocks(query, n_split) >= n_blocks(query); }
 
 bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split) {
   if (query.problem.element != Dtype::f32 || query.problem.math != Math::accurate || promotion_steps == 0) return true;
-  return part_blocks(query, n_split) * steps_of_block / promotion_steps <= most_sums;
+  return part_blocks(query, n_split) * steps_of_block() / promotion_steps <= most_sums;
 }
 
 int least_split(const SddmmQuery& query, int promotion_steps) {
   if (query.problem.element != Dtype::f32 || query.problem.math != Math::accurate || promotion_steps == 0) return 1;
-  const std::int64_t blocks = most_sums * promotion_steps / steps_of_block;
+  const std::int64_t blocks = most_sums * promotion_steps / steps_of_block();
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(n_blocks(query), blocks))));
 }
 
@@ -54,11 +55,20 @@ int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_pe
   return split;
 }
 
-double expected_tiles(const SddmmQuery& query, const TileShape& shape) {
+TileKinds tile_kinds(const SddmmQuery& query, const TileShape& shape) {
   const TopologyStatistics& s = query.statistics;
+  const MaskRuns runs = runs_of(s);
+  const double area = static_cast<double>(shape.rows) * shape.columns;
   const double all = static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
-  if (all == 0) return 0;
-  return all * (1 - std::exp(-static_cast<double>(s.nonzeros) / all));
+  const double solid = std::min(runs.solid / area, all);
+  const double others = all - solid;
+  const double loose = others > 0 ? others * (1 - std::exp(-runs.loose / others)) : 0;
+  return {.solid = solid, .loose = loose, .solid_entries = area, .loose_entries = runs.loose / std::max(loose, 1.0)};
+}
+
+double expected_tiles(const SddmmQuery& query, const TileShape& shape) {
+  const TileKinds kinds = tile_kinds(query, shape);
+  return kinds.solid + kinds.loose;
 }
 
 double expected_entries(const SddmmQuery& query, const TileShape& shape) {
@@ -66,9 +76,19 @@ double expected_entries(const SddmmQuery& query, const TileShape& shape) {
 }
 
 int list_room(const SddmmQuery& query, const TileShape& shape, int most) {
-  const double entries = expected_entries(query, shape);
+  const double entries = tile_kinds(query, shape).loose_entries;
   const double wanted = entries + 4 * std::sqrt(entries) + 32;
   return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
+}
+
+double band_cycles(const SddmmQuery& query, const TileShape& shape, int list_room, double own_tiles) {
+  constexpr double unlisted_cycles = 4;
+  constexpr double least_tiles = 0.5;  // what runs there are by chance fill none
+  const TileKinds kinds = tile_kinds(query, shape);
+  if (kinds.solid < least_tiles) return 0;
+  // A band fills some tiles of a row of tiles, and parts of as many as one.
+  const double of_row = kinds.solid / static_cast<double>(ceil_div(query.statistics.rows, shape.rows)) + 1;
+  return std::min(own_tiles, of_row) * std::max(0.0, kinds.solid_entries - list_room) * unlisted_cycles;
 }
 
 double moved_us(const SddmmQuery& query, double bytes) {

@@ -38,13 +38,13 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
   const double products = terms == 2 ? 3 : 1;
   const double area = static_cast<double>(tile_rows(c)) * tile_columns(c);
   const double reads = (c.kept_blocks == 1 ? 0 : c.warp_rows) + c.warp_columns;
-  const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block};
+  const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block()};
   constexpr double sum_bytes = 4;
   constexpr double gathered_bytes = 64;  // of shared memory's time, with addresses and stores
   return {
       .tensor = steps * products * area / 128 / mma_per_cycle,
       .shared = (steps * step_bytes + area * sum_bytes + sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
-      .l2 = steps * sample_stage_bytes(c) / steps_of_block / l2_bytes_per_cycle};
+      .l2 = steps * sample_stage_bytes(c) / steps_of_block() / l2_bytes_per_cycle};
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
   const double blocks = std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
   const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
-  const double steps = static_cast<double>(std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block));
+  const double steps = static_cast<double>(std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block()));
 
   // Blocks that share a multiprocessor fill each other's gaps: barriers, and between the last product of a tile and its last store.
   const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
@@ -65,11 +65,11 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   constexpr double tile_gap_cycles = 1500;
   constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
   const Cycles parts = tile_cycles(query, config, steps);
-  const double n_blocks_of_tile = std::ceil(steps / steps_of_block);
+  const double n_blocks_of_tile = std::ceil(steps / steps_of_block());
   const double arrival = (n_blocks_of_tile * load_cycles + resident * parts.l2) / (config.stages - 1);
   const double tile = std::max(resident * parts.together() / overlap, arrival) + tile_gap_cycles / resident;
   const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * tile);
+  const double cycles = waves * (start_cycles + own_tiles * tile) + sampled::band_cycles(query, tile_shape(config), config.list_room, own_tiles);
 
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *

@@ -33,10 +33,10 @@ struct Cycles {
 /// For a tile and so many n blocks.
 Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n_blocks) {
   const TensorSampleTraits t = sampled::traits(query);
-  const double instructions = steps_of_block * (sample_terms(c.mode) == 2 ? 3.0 : 1.0) * n_blocks * c.warpgroups;
+  const double instructions = steps_of_block() * (sample_terms(c.mode) == 2 ? 3.0 : 1.0) * n_blocks * c.warpgroups;
   constexpr double step_bytes = 32;  // of a row's terms
-  const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows);
-  const double entries = sampled::expected_entries(query, tile_shape(c));
+  const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows());
+  const double entries = sampled::tile_kinds(query, tile_shape(c)).loose_entries;
   constexpr double gathered_bytes = 32;  // of shared memory's time
   constexpr double laying_cycles = 700;
   constexpr double gathering_cycles = 200;
@@ -78,7 +78,8 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
 
   constexpr double start_cycles = 1800;  // until the first stage has come
   const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
+  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering) +
+                        sampled::band_cycles(query, tile_shape(config), config.list_room, own_tiles);
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/mask_runs.hpp"
 #include "ops/spmm/stage_ring.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
@@ -14,21 +15,31 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// Share of the elements that are nonzeros.
-double density(const SpmmQuery& query) {
+/// What runs fill, as a share of the elements, and how dense the rest is.
+struct Density {
+  double solid;
+  double loose;
+};
+
+Density density(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
-  return as_double(s.nonzeros) / as_double(std::max<std::int64_t>(s.rows, 1)) / as_double(std::max<std::int64_t>(s.cols, 1));
+  const MaskRuns runs = runs_of(s);
+  const double elements = std::max(as_double(s.rows) * as_double(s.cols), 1.0);
+  const double solid = std::min(runs.solid / elements, 1.0);
+  return {.solid = solid, .loose = runs.loose / std::max(elements - runs.solid, 1.0)};
 }
 
-/// Pairs of a strip that hold a nonzero, where nonzeros lie at random.
+/// Pairs of a strip that hold a nonzero, on average.
 double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  return packed_most(c.grain) * (1 - std::pow(1 - density(query), takes_fours(c) ? 4 : 2));
+  const Density d = density(query);
+  const double empty = (1 - d.loose) * (1 - d.loose);
+  return packed_most(c.grain) * (1 - (1 - d.solid) * (takes_fours(c) ? empty * empty : empty));
 }
 
-/// What is left over of a row, where nonzeros lie at random: of four columns the third nonzero and the fourth.
+/// What is left over of a row: of four columns the third nonzero and the fourth.
 double expected_left(const SpmmQuery& query) {
-  const double d = density(query);
-  return as_double(query.statistics.cols) / 4 * (4 * d * d * d * (1 - d) + 2 * d * d * d * d);
+  const auto [solid, d] = density(query);
+  return as_double(query.statistics.cols) / 4 * (2 * solid + (1 - solid) * (4 * d * d * d * (1 - d) + 2 * d * d * d * d));
 }
 
 /// Bytes of A that a block reads for a k block.
@@ -46,8 +57,8 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double parts = c.k_split * c.k_groups;
   const double row_entries = expected_left(query);
   // A part's entries follow one another: it has few of the rows.
-  const double rows = packed_strip_rows / parts * (1 - std::exp(-row_entries)) + 1;
-  return search + packed_strip_rows * row_entries / parts * entry + rows * delivery;
+  const double rows = packed_strip_rows() / parts * (1 - std::exp(-row_entries)) + 1;
+  return search + packed_strip_rows() * row_entries / parts * entry + rows * delivery;
 }
 
 /// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
@@ -74,11 +85,11 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns) : 0;
+  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns()) : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
   const double unpacking = unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
-  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns * c.tile_columns * 2 * terms(c);
+  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns() * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
   // A group has as many k blocks' time for its chain as there are groups.
   const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
@@ -139,7 +150,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
   const double packed_bytes =
-      as_double(ceil_div(query.statistics.rows, packed_strip_rows)) * k_blocks * strip_bytes(query, config) / tile_strips(config);
+      as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks * strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.18;       // fitted: strips come at five sixths of what memory hands out
   constexpr double resident_bytes = 40e6;  // of B and C, that L2 keeps from one call to the next
   // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.

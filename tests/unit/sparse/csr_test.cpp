@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sparse/generate.hpp"
 #include "unit/sparse/files.hpp"
 
 using namespace vostok;
@@ -50,6 +51,18 @@ TEST_CASE("the statistics of a matrix counted by hand") {
   CHECK(of.sorted);
   CHECK_FALSE(of.duplicates);
   CHECK(of.sparsity() == doctest::Approx(0.6).epsilon(1e-15));
+}
+
+TEST_CASE("nonzeros that end a run are counted within their rows") {
+  const auto share = [](std::int64_t first_row, std::int64_t second_row) {
+    Csr csr{.rows = 2, .cols = 200, .row_offsets = {0, first_row, first_row + second_row}};
+    for (std::int32_t column = 0; column < first_row + second_row; ++column) csr.column_indices.push_back(column);  // on where the first ends
+    return statistics_of(csr).run_share;
+  };
+  CHECK(share(31, 31) == 0);
+  CHECK(share(32, 31) == 1.0 / 63);
+  CHECK(share(40, 60) == (9.0 + 29.0) / 100);
+  CHECK(statistics_of(sparse::uniform(64, 512, 0.5, 1)).run_share == 0);
 }
 
 TEST_CASE("statistics tell unsorted rows from repeated columns") {
