@@ -2,18 +2,26 @@
 // others at random.
 #pragma once
 
+#include <abi/topology.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include <vostok/topology.hpp>
 
 namespace vostok::ops {
 
-struct MaskRuns {
-  double solid = 0;  ///< nonzeros of runs, taken to be solid areas: what rows of a band share
-  double loose = 0;  ///< the others
-};
+/// Share of the nonzeros that lie in runs, beyond what a mask of that density has by chance.
+inline double banded_share(const TopologyStatistics& statistics) {
+  const double by_chance = std::pow(1 - statistics.sparsity(), run_columns() - 1);
+  return by_chance < 1 ? std::max(0.0, (statistics.run_share - by_chance) / (1 - by_chance)) : 0;
+}
 
-inline MaskRuns runs_of(const TopologyStatistics& statistics) {
-  const auto nonzeros = static_cast<double>(statistics.nonzeros);
-  return {.solid = statistics.run_share * nonzeros, .loose = (1 - statistics.run_share) * nonzeros};
+/// What blocks take that have tiles of the mask each, over what they take where nonzeros lie at random: up to `of_bands`, fitted to the masks of the
+/// SC20 paper (bench/NOTES.md).
+inline double of_uneven_mask(const TopologyStatistics& statistics, double of_bands) {
+  constexpr double enough = 0.1;
+  return 1 + (of_bands - 1) * std::min(1.0, banded_share(statistics) / enough);
 }
 
 }  // namespace vostok::ops

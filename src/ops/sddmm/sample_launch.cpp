@@ -8,7 +8,6 @@
 #include "base/checked.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/machine.hpp"
-#include "ops/mask_runs.hpp"
 
 namespace vostok::ops::sampled {
 
@@ -55,20 +54,11 @@ int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_pe
   return split;
 }
 
-TileKinds tile_kinds(const SddmmQuery& query, const TileShape& shape) {
-  const TopologyStatistics& s = query.statistics;
-  const MaskRuns runs = runs_of(s);
-  const double area = static_cast<double>(shape.rows) * shape.columns;
-  const double all = static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
-  const double solid = std::min(runs.solid / area, all);
-  const double others = all - solid;
-  const double loose = others > 0 ? others * (1 - std::exp(-runs.loose / others)) : 0;
-  return {.solid = solid, .loose = loose, .solid_entries = area, .loose_entries = runs.loose / std::max(loose, 1.0)};
-}
-
 double expected_tiles(const SddmmQuery& query, const TileShape& shape) {
-  const TileKinds kinds = tile_kinds(query, shape);
-  return kinds.solid + kinds.loose;
+  const TopologyStatistics& s = query.statistics;
+  const double all = static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
+  if (all == 0) return 0;
+  return all * (1 - std::exp(-static_cast<double>(s.nonzeros) / all));
 }
 
 double expected_entries(const SddmmQuery& query, const TileShape& shape) {
@@ -76,19 +66,9 @@ double expected_entries(const SddmmQuery& query, const TileShape& shape) {
 }
 
 int list_room(const SddmmQuery& query, const TileShape& shape, int most) {
-  const double entries = tile_kinds(query, shape).loose_entries;
+  const double entries = expected_entries(query, shape);
   const double wanted = entries + 4 * std::sqrt(entries) + 32;
   return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
-}
-
-double band_cycles(const SddmmQuery& query, const TileShape& shape, int list_room, double own_tiles) {
-  constexpr double unlisted_cycles = 4;
-  constexpr double least_tiles = 0.5;  // what runs there are by chance fill none
-  const TileKinds kinds = tile_kinds(query, shape);
-  if (kinds.solid < least_tiles) return 0;
-  // A band fills some tiles of a row of tiles, and parts of as many as one.
-  const double of_row = kinds.solid / static_cast<double>(ceil_div(query.statistics.rows, shape.rows)) + 1;
-  return std::min(own_tiles, of_row) * std::max(0.0, kinds.solid_entries - list_room) * unlisted_cycles;
 }
 
 double moved_us(const SddmmQuery& query, double bytes) {

@@ -31,24 +31,11 @@ bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split);
 /// Parts that fill the device once with blocks that have a tile each, `least` or more.
 int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_per_multiprocessor, int least);
 
-/// Tiles that hold nonzeros, by the mask's runs: those that runs fill, and those of the other nonzeros, were these spread evenly. And the entries
-/// of one.
-struct TileKinds {
-  double solid = 0;
-  double loose = 0;
-  double solid_entries = 0;
-  double loose_entries = 0;
-};
-TileKinds tile_kinds(const SddmmQuery& query, const TileShape& shape);
-/// All of them; the mean.
+/// Tiles that hold nonzeros, were these spread evenly; and the entries of one of them.
 double expected_tiles(const SddmmQuery& query, const TileShape& shape);
 double expected_entries(const SddmmQuery& query, const TileShape& shape);
-/// Room for most lists of tiles that are not solid, in few different sizes, each a power of two of at most `most`.
+/// Room for most tiles' lists, in few different sizes, each a power of two of at most `most`.
 int list_room(const SddmmQuery& query, const TileShape& shape, int most);
-
-/// Cycles that the block takes longer which has tiles of a band, for cost models: of their entries the list has no room for, which are read from
-/// global memory. Fitted to the masks of the SC20 paper, 4096 and 12288 wide (bench/NOTES.md).
-double band_cycles(const SddmmQuery& query, const TileShape& shape, int list_room, double own_tiles);
 
 /// Microseconds in which `bytes` go to and come from L2 or memory, for cost models; those of preparing the operands; and of adding parts.
 double moved_us(const SddmmQuery& query, double bytes);

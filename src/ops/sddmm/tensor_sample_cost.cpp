@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/mask_runs.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 
@@ -69,12 +70,13 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const double arrival = (n_blocks_of_tile * load_cycles + resident * parts.l2) / (config.stages - 1);
   const double tile = std::max(resident * parts.together() / overlap, arrival) + tile_gap_cycles / resident;
   const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * tile) + sampled::band_cycles(query, tile_shape(config), config.list_room, own_tiles);
+  const double cycles = waves * (start_cycles + own_tiles * tile);
 
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
-  const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
+  constexpr double of_bands = 1.3;
+  const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us, sampled::moved_us(query, written));
   return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
+#include "ops/mask_runs.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 
@@ -36,7 +37,7 @@ Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n
   const double instructions = steps_of_block() * (sample_terms(c.mode) == 2 ? 3.0 : 1.0) * n_blocks * c.warpgroups;
   constexpr double step_bytes = 32;  // of a row's terms
   const double read_rows = c.tile_columns + (keeps_lhs(t) ? 0 : warpgroup_rows());
-  const double entries = sampled::tile_kinds(query, tile_shape(c)).loose_entries;
+  const double entries = sampled::expected_entries(query, tile_shape(c));
   constexpr double gathered_bytes = 32;  // of shared memory's time
   constexpr double laying_cycles = 700;
   constexpr double gathering_cycles = 200;
@@ -78,12 +79,13 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
 
   constexpr double start_cycles = 1800;  // until the first stage has come
   const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering) +
-                        sampled::band_cycles(query, tile_shape(config), config.list_room, own_tiles);
+  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
-  const double main_us = std::max(cycles / machine.cycles_per_us, sampled::moved_us(query, written));
+  // Tiles of a band, and near it, have more entries than their lists have room for, and lie one after the other.
+  constexpr double of_bands = 2.6;
+  const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us, sampled::moved_us(query, written));
   // Terms that L2 does not hold come from memory, some of them for several tiles each on its own.
   constexpr double cached_bytes = 4e7;
   constexpr double fetches = 4;

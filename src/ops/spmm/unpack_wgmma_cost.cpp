@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
 #include "ops/mask_runs.hpp"
+#include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/stage_ring.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
@@ -23,10 +24,9 @@ struct Density {
 
 Density density(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
-  const MaskRuns runs = runs_of(s);
   const double elements = std::max(as_double(s.rows) * as_double(s.cols), 1.0);
-  const double solid = std::min(runs.solid / elements, 1.0);
-  return {.solid = solid, .loose = runs.loose / std::max(elements - runs.solid, 1.0)};
+  const double solid = banded_share(s) * as_double(s.nonzeros);
+  return {.solid = std::min(solid / elements, 1.0), .loose = (as_double(s.nonzeros) - solid) / std::max(elements - solid, 1.0)};
 }
 
 /// Pairs of a strip that hold a nonzero, on average.
@@ -36,10 +36,16 @@ double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return packed_most(c.grain) * (1 - (1 - d.solid) * (takes_fours(c) ? empty * empty : empty));
 }
 
-/// What is left over of a row: of four columns the third nonzero and the fourth.
-double expected_left(const SpmmQuery& query) {
+/// What is left over of a row: of four columns the third nonzero and the fourth. What is left of runs one part of k has alone.
+struct Left {
+  double solid;
+  double loose;
+};
+
+Left expected_left(const SpmmQuery& query) {
   const auto [solid, d] = density(query);
-  return as_double(query.statistics.cols) / 4 * (2 * solid + (1 - solid) * (4 * d * d * d * (1 - d) + 2 * d * d * d * d));
+  const double fours = as_double(query.statistics.cols) / 4;
+  return {.solid = fours * 2 * solid, .loose = fours * (1 - solid) * (4 * d * d * d * (1 - d) + 2 * d * d * d * d)};
 }
 
 /// Bytes of A that a block reads for a k block.
@@ -55,10 +61,10 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double entry = 45 + 0.5 * c.tile_columns;
   const double delivery = 70 + 1.2 * c.tile_columns;
   const double parts = c.k_split * c.k_groups;
-  const double row_entries = expected_left(query);
+  const Left left = expected_left(query);
   // A part's entries follow one another: it has few of the rows.
-  const double rows = packed_strip_rows() / parts * (1 - std::exp(-row_entries)) + 1;
-  return search + packed_strip_rows() * row_entries / parts * entry + rows * delivery;
+  const double rows = packed_strip_rows() / parts * (1 - std::exp(-left.loose - left.solid)) + 1;
+  return search + packed_strip_rows() * (left.loose / parts + left.solid) * entry + rows * delivery;
 }
 
 /// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
@@ -164,8 +170,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   double us = launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us);
   if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
   if (launched_slices(config) > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
-  if (query.problem.value_lifetime == ValueLifetime::per_call)
-    us += next_launch_us + (packed_bytes * 2 + 8 * as_double(query.statistics.nonzeros)) / l2_bytes_per_us;
+  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, config.mode);
   return us;
 }
 
