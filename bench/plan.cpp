@@ -235,8 +235,8 @@ class PlanBench {
                      {"kernels", kernels},
                      {"compiler_us", number(compiler_us)},
                      {"first_plan", first.json()},
-                     {"cold_process", cold.json()},
-                     {"cold_undecided", undecided.json()},
+                     {"cold_process", undecided.json()},
+                     {"cold_decided", cold.json()},
                      {"decided", decided.json()}});
     std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(),
                            cold.text(), undecided.text(), decided.text())
