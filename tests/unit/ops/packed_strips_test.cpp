@@ -111,3 +111,20 @@ TEST_CASE("a binding finds its strips in the workspace where values change, and 
     CHECK(ops::packed_operand(query(), {.mode = PackedMode::bf16x3}, topology, 0).strips(call).row_scales == nullptr);
   }
 }
+
+TEST_CASE("packing at every call is expected to take longer with more strips, nonzeros, terms and sets, and for a transpose") {
+  const TopologyStatistics few{.rows = 4096, .cols = 4096, .nonzeros = 1'000'000, .longest_row = 300};
+  TopologyStatistics wide = few, full = few;
+  wide.cols *= 4;
+  full.nonzeros *= 4;
+  const auto us = [](const Spmm& problem, const TopologyStatistics& statistics, PackedMode mode = PackedMode::f16x3) {
+    return ops::packing_us(*ops::make_query(problem, statistics, {64, 64, 1}, nullptr), mode);
+  };
+  const double standard = us({.n = 64}, few);
+  CHECK(us({.n = 64}, wide) > 1.5 * standard);
+  CHECK(us({.n = 64}, full) > 1.3 * standard);
+  CHECK(us({.n = 64}, few, PackedMode::f16x1) == doctest::Approx(standard / 2));
+  CHECK(us({.n = 64, .sparse_transposed = true}, few) > 1.5 * standard);
+  CHECK(us({.n = 64, .batch = 3, .values_per_batch = true}, few) == doctest::Approx(3 * standard));
+  CHECK(us({.n = 64, .batch = 3}, few) == doctest::Approx(standard));
+}
