@@ -113,16 +113,15 @@ std::optional<Effort> parse_effort(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan::ProblemKey& problem) {
-  using Weights = plan::ProblemWeights;
-  const auto n = plan::reach(problem.features.n, Weights::n);
-  const auto m = plan::reach(problem.features.m, Weights::m);
-  const auto k = plan::reach(problem.features.k, Weights::k);
-  Statement row = connection.query(fmt::format("SELECT {}, {}, {} FROM {}"
-                                               " WHERE p.operation = ? AND p.exact = ? AND p.policy = ? AND p.n BETWEEN ? AND ?"
-                                               " AND p.m BETWEEN ? AND ? AND p.k BETWEEN ? AND ?",
-                                               winner_columns, device_columns("w"), feature_columns, tables_of("winner w", "w")),
-                                   problem.operation, problem.exact, problem.policy, n.least, n.most, m.least, m.most, k.least, k.most);
+namespace {
+
+/// Winners of problems of one kind whose features meet a condition, with the values for its marks.
+template <class... Values>
+std::vector<plan::StoredWinner> winners_where(Connection& connection, const plan::ProblemKey& problem, const char* condition,
+                                              const Values&... values) {
+  Statement row = connection.query(fmt::format("SELECT {}, {}, {} FROM {} WHERE p.operation = ? AND p.exact = ? AND p.policy = ? AND {}",
+                                               winner_columns, device_columns("w"), feature_columns, tables_of("winner w", "w"), condition),
+                                   problem.operation, problem.exact, problem.policy, values...);
   std::vector<plan::StoredWinner> found;
   while (row.step()) {
     auto winner = winner_from(row, 0);
@@ -131,6 +130,24 @@ std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan:
           {.winner = *std::move(winner), .device = device_from(row, winner_width), .features = features_from(row, winner_width + device_width)});
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan::ProblemKey& problem) {
+  using Weights = plan::ProblemWeights;
+  const auto n = plan::reach(problem.features.n, Weights::n);
+  const auto m = plan::reach(problem.features.m, Weights::m);
+  const auto k = plan::reach(problem.features.k, Weights::k);
+  return winners_where(connection, problem, "p.n BETWEEN ? AND ? AND p.m BETWEEN ? AND ? AND p.k BETWEEN ? AND ?", n.least, n.most, m.least, m.most,
+                       k.least, k.most);
+}
+
+std::vector<plan::StoredWinner> winners_of(Connection& connection, const plan::ProblemKey& problem) {
+  const plan::Features& f = problem.features;
+  return winners_where(connection, problem,
+                       "p.n = ? AND p.m = ? AND p.k = ? AND p.nonzeros = ? AND p.longest_row = ? AND p.row_variation = ? AND p.index_type = ?", f.n,
+                       f.m, f.k, f.nonzeros, f.longest_row, f.row_variation, f.index);
 }
 
 std::vector<WinnerRow> all_winners(Connection& connection) {

@@ -17,6 +17,9 @@ namespace vostok::cache {
 /// be read (a config that is no field map, an unknown effort) are left out. `layer` and `shipped` are not set.
 std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan::ProblemKey& problem);
 
+/// Those of exactly this problem.
+std::vector<plan::StoredWinner> winners_of(Connection& connection, const plan::ProblemKey& problem);
+
 /// Trials of exactly this problem and device; unreadable rows are left out.
 std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device);
 

@@ -11,6 +11,7 @@
 #include "cache/code_standing.hpp"
 #include "cache/merge.hpp"
 #include "cache/tuning_rows.hpp"
+#include "plan/decision.hpp"
 
 namespace vostok::cache {
 
@@ -64,8 +65,10 @@ struct Rules {
   std::vector<Erratum> errata;
 };
 
-std::vector<plan::StoredWinner> standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
-  const auto ask = [&](Connection& connection) { return Rules{winners_near(connection, problem), all_errata(connection)}; };
+/// What `read` finds in every layer and no erratum masks.
+template <class Read>
+std::vector<plan::StoredWinner> standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
+  const auto ask = [&](Connection& connection) { return Rules{read(connection, problem), all_errata(connection)}; };
   std::vector<plan::StoredWinner> rows;
   std::vector<Erratum> errata;
   int position = 0;
@@ -113,8 +116,17 @@ TuningStore::TuningStore(const StoreSettings& settings)
     : reporter_(settings.reporter), layers_([settings] { return std::make_unique<Layers>(settings); }) {}
 
 std::vector<plan::WinnerMatch> TuningStore::find(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
-  return guarded<std::vector<plan::WinnerMatch>>(
-      layers_, *reporter_, [&](Layers& layers) { return plan::best_first(standing_winners(layers, problem, device), problem, device); });
+  return guarded<std::vector<plan::WinnerMatch>>(layers_, *reporter_, [&](Layers& layers) {
+    return plan::best_first(standing_winners(layers, problem, device, winners_near), problem, device);
+  });
+}
+
+std::vector<plan::WinnerMatch> TuningStore::find_same(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
+  return guarded<std::vector<plan::WinnerMatch>>(layers_, *reporter_, [&](Layers& layers) {
+    std::vector<plan::WinnerMatch> matches = plan::best_first(standing_winners(layers, problem, device, winners_of), problem, device);
+    std::erase_if(matches, [](const plan::WinnerMatch& match) { return !plan::is_tuned(match.provenance); });  // of another model
+    return matches;
+  });
 }
 
 std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) {

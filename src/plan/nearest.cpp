@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "device/architecture.hpp"
+#include "plan/decision.hpp"
 
 namespace vostok::plan {
 
@@ -98,6 +99,12 @@ double device_distance(const DeviceKey& a, const DeviceKey& b) {
   const auto second = generation(b.architecture);
   if (!first || !second) return std::numeric_limits<double>::infinity();
   return std::abs(*first - *second) + doublings(a.multiprocessors, b.multiprocessors);
+}
+
+std::vector<WinnerMatch> TuningStore::find_same(const ProblemKey& problem, const DeviceKey& device) {
+  std::vector<WinnerMatch> matches = find(problem, device);
+  std::erase_if(matches, [](const WinnerMatch& match) { return !is_tuned(match.provenance); });
+  return matches;
 }
 
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device) {

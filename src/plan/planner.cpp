@@ -218,20 +218,31 @@ std::optional<Decision> Planner::loaded(const Task& task, Decision decision) con
   }
 }
 
-std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> at_least) const {
-  const ops::Query& query = *task.query;
-  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
+/// The first that a plan can take.
+std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const {
+  for (const WinnerMatch& match : matches) {
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
-    auto decision = asked_for(query, match);
+    auto decision = asked_for(*task.query, match);
     if (decision) decision = loaded(task, *std::move(decision));
     // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
-    if (!decision || (at_least && decision->code_digest() != match.winner.code_digest)) continue;
-    ++session_->counters().tuning_hits;
-    return decision;
+    if (decision && (!at_least || decision->code_digest() == match.winner.code_digest)) return decision;
   }
-  ++session_->counters().tuning_misses;
   return std::nullopt;
+}
+
+std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> at_least) const {
+  const ProblemKey key = problem_key(*task.query);
+  const DeviceKey device = session_->device_key();
+  auto decision = first_usable(task, session_->tuning().find_same(key, device), at_least);
+  if (!decision && !at_least) {
+    // Neighbours are asked only where they are needed: reading them takes longer than all else that a decided plan does in a new process.
+    std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
+    std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
+    decision = first_usable(task, neighbours, at_least);
+  }
+  ++(decision ? session_->counters().tuning_hits : session_->counters().tuning_misses);
+  return decision;
 }
 
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
@@ -258,8 +269,8 @@ Decision Planner::tuned_only(const Task& task) const {
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::set<std::pair<std::string, FieldMap>> in_use;
-  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key()))
-    if (is_tuned(match.provenance) && from_match(query, match)) in_use.emplace(match.winner.family, match.winner.config);
+  for (const WinnerMatch& match : session_->tuning().find_same(problem_key(query), session_->device_key()))
+    if (from_match(query, match)) in_use.emplace(match.winner.family, match.winner.config);
   for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
   for (const auto& [family, config] : in_use) candidates.push_back({.family = family, .config = config, .in_use = true});
   return candidates;

@@ -79,6 +79,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   Decision tuned_only(const Task& task) const;
+  std::optional<Decision> first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const;
   std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
   std::vector<tune::Candidate> contenders(const ops::Query& query, Effort effort) const;
   bool has_trials(const ops::Query& query, Effort effort) const;

@@ -93,6 +93,16 @@ TEST_CASE("each layer is asked in order, and says where a choice came from") {
     CHECK(there[0].winner.config.at("tile_rows") == "2");
     CHECK(there[0].provenance == Provenance::tuned_here);
   }
+  SUBCASE("those of the problem itself are found without its neighbours") {
+    const auto neighbour = sample_problem(sample_problem().features.n + 1);
+    plan::DeviceKey other_model = sample_device("GPU-other");
+    other_model.multiprocessors *= 2;
+    opening.tuning().set_winner(sample_problem(), other_model, sample_winner("4"));
+    CHECK(opening.tuning().find_same(sample_problem(), sample_device("GPU-here")).size() == 3);
+    CHECK(opening.tuning().find(sample_problem(), sample_device("GPU-here")).size() == 4);
+    CHECK(opening.tuning().find_same(neighbour, sample_device("GPU-here")).empty());
+    CHECK_FALSE(opening.tuning().find(neighbour, sample_device("GPU-here")).empty());
+  }
   SUBCASE("what is read is not written") {
     opening.code().put(sample_entry(), sample_image());
     CHECK_FALSE(std::filesystem::exists(folder / "shipped" / "tuning.db-journal"));

@@ -52,6 +52,18 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   CHECK(planning.fixture.counters->tuning_hits == 1);
 }
 
+TEST_CASE("neighbours are asked only where nothing that is stored for the problem serves") {
+  Planning planning;
+  planning.fixture.tuning->matches = {match_of(another_config(planning)), match_of(planning.default_config(), 0.4, Provenance::nearest_problem)};
+  CHECK(planning.plan(Spmm{.n = 64}).provenance() == Provenance::tuned_here);
+  CHECK(planning.fixture.tuning->finds == 0);
+  planning.fixture.tuning->matches[0].winner.config["dense_vector"] = "3";  // forbidden
+  planning.planner->forget();
+  CHECK(planning.plan(Spmm{.n = 64}).provenance() == Provenance::nearest_problem);
+  CHECK(planning.fixture.tuning->finds == 1);
+  CHECK(planning.fixture.counters->invalid_rows == 1);
+}
+
 TEST_CASE("what is stored for this very problem races, whether or not the effort lists it") {
   const auto raced = [](double distance, Provenance provenance) {
     Planning planning;
