@@ -154,7 +154,7 @@ TEST_CASE("repeats among unsorted columns are found, near and far") {
 
 TEST_CASE("an invalid structure is refused with the same words wherever it lies") {
   for (const test::StepDevice& on : test::step_devices()) {
-    const auto check = [&](sparse::Csr csr) {
+    const auto check = [&](const sparse::Csr& csr) {
       const std::int64_t counted = csr.nonzeros();
       for (const std::int64_t nonzeros : {std::int64_t{-1}, counted}) {
         std::string from_host, from_device;

@@ -63,7 +63,7 @@ TEST_CASE("threads that want one code with different shared memory compile it on
     for (int i = 0; i < count; ++i)
       threads.emplace_back([&, i] {
         everyone.count_down();
-        kernels.get(request, 1024 * i);
+        kernels.get(request, std::int64_t{1024} * i);
       });
   }
   CHECK(fixture.device->fake_compiler.compiles == 1);
