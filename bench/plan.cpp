@@ -135,7 +135,7 @@ void plan_once(const PlanBenchOptions& options) {
 std::string quoted(const std::string& word) { return "'" + word + "'"; }
 
 /// Runs plan_once in a process of its own.
-Json in_child(const PlanBenchOptions& options, const Subject& subject, const std::filesystem::path& cache, const std::string& more = "") {
+Json in_child(const PlanBenchOptions& options, const Subject& subject, const std::filesystem::path& cache, const std::string& more) {
   const std::string command = fmt::format("/proc/{}/exe --once {} --device {} --cache {} {}", getpid(), quoted(subject.name), quoted(options.device),
                                           quoted(cache.string()), more);
   const std::unique_ptr<FILE, int (*)(FILE*)> child(popen(command.c_str(), "r"), pclose);
@@ -201,12 +201,15 @@ class PlanBench {
   }
 
   void measure(const Subject& subject) {
-    Measured first, cold{.goal_us = cold_goal_us}, undecided{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
+    Measured first, cold{.goal_us = cold_goal_us}, cold_decided{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
     Json last;
     const std::filesystem::path cache = folder_ / "cold";
     const auto sample = [&](Measured& into, const std::string& more) {
       Json line = in_child(options_, subject, cache, more);
-      if (line.contains("failure")) return refuse(subject, line);
+      if (line.contains("failure")) {
+        refuse(subject, line);
+        return false;
+      }
       into.us.push_back(line["plan_us"]);
       last = std::move(line);
       return true;
@@ -219,9 +222,9 @@ class PlanBench {
     const double compiler_us = last["compiler_us"];
     first.goal_us = kernels == 1 ? one_kernel_goal_us : any_goal_us;
     for (int i = options_.cold_processes; i-- > 0;)
-      if (!sample(undecided, i == 0 ? "--keep-choice" : "")) return;  // the last leaves the choice behind
+      if (!sample(cold, i == 0 ? "--keep-choice" : "")) return;  // the last leaves the choice behind
     for (int i = options_.cold_processes; i-- > 0;)
-      if (!sample(cold, "")) return;
+      if (!sample(cold_decided, "")) return;
     const sparse::Csr matrix = sparse::uniform(rows, cols, subject.sparsity, seed);
     const Topology topology = context_.topology(matrix.view());
     const AnyPlan kept = subject.plan(context_, topology, {.family = subject.family});
@@ -235,23 +238,21 @@ class PlanBench {
                      {"kernels", kernels},
                      {"compiler_us", number(compiler_us)},
                      {"first_plan", first.json()},
-                     {"cold_process", undecided.json()},
-                     {"cold_decided", cold.json()},
+                     {"cold_process", cold.json()},
+                     {"cold_decided", cold_decided.json()},
                      {"decided", decided.json()}});
     std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(),
-                           cold.text(), undecided.text(), decided.text())
+                           cold_decided.text(), cold.text(), decided.text())
                    .c_str(),
                stdout);
     std::fflush(stdout);
   }
 
-  /// False, always.
-  bool refuse(const Subject& subject, const Json& line) {
-    if (line.value("declined", false)) return false;  // another family's problem
+  void refuse(const Subject& subject, const Json& line) {
+    if (line.value("declined", false)) return;  // another family's problem
     record_.add_row({{"problem", subject.name}, {"failure", line["failure"]}});
     std::fputs(fmt::format("| {} | {} | | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
     std::fflush(stdout);
-    return false;
   }
 
   TemporaryFolder folder_;

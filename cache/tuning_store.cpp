@@ -11,7 +11,6 @@
 #include "cache/code_standing.hpp"
 #include "cache/merge.hpp"
 #include "cache/tuning_rows.hpp"
-#include "plan/decision.hpp"
 
 namespace vostok::cache {
 
@@ -123,9 +122,7 @@ std::vector<plan::WinnerMatch> TuningStore::find(const plan::ProblemKey& problem
 
 std::vector<plan::WinnerMatch> TuningStore::find_same(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::WinnerMatch>>(layers_, *reporter_, [&](Layers& layers) {
-    std::vector<plan::WinnerMatch> matches = plan::best_first(standing_winners(layers, problem, device, winners_of), problem, device);
-    std::erase_if(matches, [](const plan::WinnerMatch& match) { return !plan::is_tuned(match.provenance); });  // of another model
-    return matches;
+    return plan::without_neighbours(plan::best_first(standing_winners(layers, problem, device, winners_of), problem, device));
   });
 }
 

@@ -13,6 +13,7 @@ namespace vostok::ops {
 
 /// Share of the nonzeros that lie in runs, beyond what a mask of that density has by chance.
 inline double banded_share(const TopologyStatistics& statistics) {
+  if (statistics.run_share == 0) return 0;  // nearly every mask, and every prediction asks
   const double by_chance = std::pow(1 - statistics.sparsity(), run_columns() - 1);
   return by_chance < 1 ? std::max(0.0, (statistics.run_share - by_chance) / (1 - by_chance)) : 0;
 }

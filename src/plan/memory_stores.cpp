@@ -23,6 +23,10 @@ class MemoryTuning final : public TuningStore {
     return best_first(rows, problem, device);
   }
 
+  std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device) override {
+    return without_neighbours(find(problem, device));
+  }
+
   std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) override {
     const std::lock_guard lock(mutex_);
     std::vector<TrialRecord> found;

@@ -101,8 +101,7 @@ double device_distance(const DeviceKey& a, const DeviceKey& b) {
   return std::abs(*first - *second) + doublings(a.multiprocessors, b.multiprocessors);
 }
 
-std::vector<WinnerMatch> TuningStore::find_same(const ProblemKey& problem, const DeviceKey& device) {
-  std::vector<WinnerMatch> matches = find(problem, device);
+std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches) {
   std::erase_if(matches, [](const WinnerMatch& match) { return !is_tuned(match.provenance); });
   return matches;
 }

@@ -65,4 +65,7 @@ constexpr std::size_t most_neighbours = 4;
 ///   4. the same problem on the nearest other device, within farthest_device.
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device);
 
+/// Those for the very problem on a device of this model.
+std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches);
+
 }  // namespace vostok::plan

@@ -191,19 +191,25 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
 }
 
 /// A neighbour's row does not tell whether its mask had runs as this one has, or had none: a choice for the one kind can take several times what
-/// the other kind's takes. Then the cost models know better.
-bool Planner::is_out_of_place(const ops::Query& query, const Decision& neighbour) const {
+/// the other kind's takes. Then the cost models know better. They are asked once for all: that takes longer than the look-up.
+std::vector<WinnerMatch> Planner::without_misplaced(const ops::Query& query, std::vector<WinnerMatch> matches) const {
   constexpr double far_slower = 2;
+  if (std::none_of(matches.begin(), matches.end(), [](const WinnerMatch& match) { return match.distance > 0; })) return matches;
   std::string reasons;
   const auto best = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
-  return best && neighbour.family->predict_us(query, neighbour.config) > far_slower * best->us;
+  if (!best) return matches;
+  std::erase_if(matches, [&](const WinnerMatch& match) {
+    if (match.distance <= 0) return false;
+    const auto decision = from_match(query, match);
+    return decision && decision->family->predict_us(query, decision->config) > far_slower * best->us;
+  });
+  return matches;
 }
 
 /// A stored row that a plan would take; one that the rules forbid is counted.
 std::optional<Decision> Planner::asked_for(const ops::Query& query, const WinnerMatch& match) const {
   auto decision = from_match(query, match);
   if (!decision) ++session_->counters().invalid_rows;
-  if (decision && match.distance > 0 && is_out_of_place(query, *decision)) return std::nullopt;
   return decision;
 }
 
@@ -239,7 +245,7 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
     // Neighbours are asked only where they are needed: reading them takes longer than all else that a decided plan does in a new process.
     std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
     std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
-    decision = first_usable(task, neighbours, at_least);
+    decision = first_usable(task, without_misplaced(*task.query, std::move(neighbours)), at_least);
   }
   ++(decision ? session_->counters().tuning_hits : session_->counters().tuning_misses);
   return decision;
@@ -247,7 +253,7 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
 
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
-  for (const WinnerMatch& match : session_->tuning().find(problem_key(query), session_->device_key())) {
+  for (const WinnerMatch& match : without_misplaced(query, session_->tuning().find(problem_key(query), session_->device_key()))) {
     if (session_->cache_only() && !is_tuned(match.provenance)) continue;
     if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
   }

@@ -84,7 +84,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::vector<tune::Candidate> contenders(const ops::Query& query, Effort effort) const;
   bool has_trials(const ops::Query& query, Effort effort) const;
   std::optional<Decision> from_match(const ops::Query& query, const WinnerMatch& match) const;
-  bool is_out_of_place(const ops::Query& query, const Decision& neighbour) const;
+  std::vector<WinnerMatch> without_misplaced(const ops::Query& query, std::vector<WinnerMatch> matches) const;
   std::optional<Decision> asked_for(const ops::Query& query, const WinnerMatch& match) const;
   std::optional<Decision> loaded(const Task& task, Decision decision) const;
   Decision heuristic(const Task& task, std::string note) const;

@@ -112,7 +112,7 @@ class TuningStore {
   /// caller revalidates each against the rules and takes the first that stands.
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Of these, those for this very problem on a device of this model. There are far fewer rows to read than for neighbours.
-  virtual std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device);
+  virtual std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Every trial stored for exactly this problem and device.
   virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// What all layers together know of this machine code.

@@ -60,7 +60,7 @@ class WinnersByN : public test::ScriptedTuning {
  public:
   std::map<std::int64_t, plan::WinnerMatch> winners_of;
 
-  std::vector<plan::WinnerMatch> find(const plan::ProblemKey& problem, const plan::DeviceKey&) override {
+  std::vector<plan::WinnerMatch> matches_of(const plan::ProblemKey& problem) const override {
     const auto found = winners_of.find(problem.features.n);
     return found == winners_of.end() ? std::vector<plan::WinnerMatch>() : std::vector{found->second};
   }
