@@ -1,9 +1,8 @@
 // What a plan costs the host, for each family: made anew in a process that has
-// no cache, from a cold process's files (the kernels, and the choice as tuning
-// stores it or, without one, as the cost models make it), and when everything is
-// there. Each first plan is made in a process of its own, because a process pays
-// once for what its plans share. On "compile:NAME" no GPU is needed: everything but the driver's part (loading, attributes, building the topology's
-// forms) is measured. The file is written after each row: a run that is ended keeps what it has.
+// no cache (and, with --helpers, no more than a code.db of `vostok pack --helpers`), from a cold process's files (the kernels, and the choice as
+// tuning stores it or, without one, as the cost models make it), and when everything is there. Each first plan is made in a process of its own,
+// because a process pays once for what its plans share. On "compile:NAME" no GPU is needed: everything but the driver's part (loading, attributes,
+// building the topology's forms) is measured. The file is written after each row: a run that is ended keeps what it has.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +38,8 @@ struct PlanBenchOptions : RunOptions {
   int processes = 5;
   int cold_processes = 9;
   std::string filter = {};
-  std::string once = {};  ///< of a child process: the subject's name
+  std::filesystem::path helpers = {};  ///< a code.db; empty: none
+  std::string once = {};               ///< of a child process: the subject's name
   bool may_compile = false;
   bool keep_choice = false;
 };
@@ -86,6 +86,7 @@ double time_us(Work&& work) {
 
 Options context_options(const PlanBenchOptions& options) {
   Options context{.device = options.device, .cache = {.folder = options.cache, .shipped = options.cache / "none"}, .compile_threads = 1};
+  if (!options.helpers.empty()) context.cache.read_only.push_back(options.helpers);
   if (!options.may_compile) {
     context.compile = CompilePolicy::never;
     context.nvrtc = "/there/is/no/libnvrtc.so";  // what opened it would fail
@@ -176,8 +177,9 @@ class PlanBench {
     const std::vector<Subject> subjects = chosen_subjects();
     print_device(context_.device());
     std::fputs(
-        "\n| problem | family | kernels | first plan | from a cold process's files | without a stored choice | decided before |\n"
-        "| --- | --- | ---: | --- | --- | --- | --- |\n",
+        "\n| problem | family | kernels | first plan | with helpers stored | from a cold process's files | without a stored choice | decided before "
+        "|\n"
+        "| --- | --- | ---: | --- | --- | --- | --- | --- |\n",
         stdout);
     std::size_t done = 0;
     for (const Subject& subject : subjects) {
@@ -201,7 +203,7 @@ class PlanBench {
   }
 
   void measure(const Subject& subject) {
-    Measured first, cold{.goal_us = cold_goal_us}, cold_decided{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
+    Measured first, first_helped, cold{.goal_us = cold_goal_us}, cold_decided{.goal_us = cold_goal_us}, decided{.goal_us = decided_goal_us};
     Json last;
     const std::filesystem::path cache = folder_ / "cold";
     const auto sample = [&](Measured& into, const std::string& more) {
@@ -214,13 +216,22 @@ class PlanBench {
       last = std::move(line);
       return true;
     };
-    for (int i = 0; i < options_.processes; ++i) {
-      std::filesystem::remove_all(cache);
-      if (!sample(first, "--may-compile")) return;
+    const auto sample_first = [&](Measured& into, const std::string& more) {
+      for (int i = 0; i < options_.processes; ++i) {
+        std::filesystem::remove_all(cache);
+        if (!sample(into, "--may-compile" + more)) return false;
+      }
+      return true;
+    };
+    int own_kernels = 0;
+    if (!options_.helpers.empty()) {
+      if (!sample_first(first_helped, " --helpers " + quoted(std::filesystem::absolute(options_.helpers).string()))) return;
+      own_kernels = last["compiled"];
     }
+    if (!sample_first(first, "")) return;
     const int kernels = last["compiled"];
     const double compiler_us = last["compiler_us"];
-    first.goal_us = kernels == 1 ? one_kernel_goal_us : any_goal_us;
+    first.goal_us = first_helped.goal_us = kernels == 1 ? one_kernel_goal_us : any_goal_us;
     for (int i = options_.cold_processes; i-- > 0;)
       if (!sample(cold, i == 0 ? "--keep-choice" : "")) return;  // the last leaves the choice behind
     for (int i = options_.cold_processes; i-- > 0;)
@@ -238,11 +249,14 @@ class PlanBench {
                      {"kernels", kernels},
                      {"compiler_us", number(compiler_us)},
                      {"first_plan", first.json()},
+                     {"kernels_with_helpers", first_helped.us.empty() ? Json() : Json(own_kernels)},
+                     {"first_plan_with_helpers", first_helped.us.empty() ? Json() : first_helped.json()},
                      {"cold_process", cold.json()},
                      {"cold_decided", cold_decided.json()},
                      {"decided", decided.json()}});
-    std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(),
-                           cold_decided.text(), cold.text(), decided.text())
+    const std::string helped = first_helped.us.empty() ? "-" : fmt::format("{}, {} compiled", first_helped.text(), own_kernels);
+    std::fputs(fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", subject.name, last["family"].get<std::string>(), kernels, first.text(),
+                           helped, cold_decided.text(), cold.text(), decided.text())
                    .c_str(),
                stdout);
     std::fflush(stdout);
@@ -251,7 +265,7 @@ class PlanBench {
   void refuse(const Subject& subject, const Json& line) {
     if (line.value("declined", false)) return;  // another family's problem
     record_.add_row({{"problem", subject.name}, {"failure", line["failure"]}});
-    std::fputs(fmt::format("| {} | {} | | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
+    std::fputs(fmt::format("| {} | {} | | | | | | |\n", subject.name, line["failure"].get<std::string>()).c_str(), stdout);
     std::fflush(stdout);
   }
 
@@ -277,6 +291,9 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "Plans that were decided before")->capture_default_str()->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "Processes for each first plan")->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--cold-processes", options.cold_processes, "Processes for each plan from files")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--helpers", options.helpers, "A code.db of `vostok pack --helpers`: first plans are measured with it, too")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
   // Of child processes, which have nothing but the caches that they are given.
   app.add_option("--once", options.once)->group("");
   app.add_flag("--may-compile", options.may_compile)->group("");

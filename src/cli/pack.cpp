@@ -47,7 +47,10 @@ constexpr const char* pack_examples =
     "  vostok pack --like tuning.db --problems problems.txt --out code.db       every GPU that was tuned, and with what was tuned for it\n"
     "  vostok pack --like tuning.db --out code.db                               everything that was tuned, whatever problems it was\n"
     "  vostok pack --like \"NVIDIA H200\" --problems problems.txt --candidates 50 --out code.db\n"
-    "                                                                           what will be tuned there, which then measures and hardly compiles";
+    "                                                                           what will be tuned there, which then measures and hardly compiles\n"
+    "  vostok pack --arch sm_80,sm_90 --helpers --problems cache/shipped/helpers.problems.txt --out code.db\n"
+    "                                                                           what first plans share, whatever they choose: they compile one "
+    "kernel";
 
 /// The names of --like that are files of tuned choices; the others are GPUs.
 std::vector<std::string> files_of(const PackOptions& options) {
@@ -122,12 +125,13 @@ class Packing {
     try {
       Loaded loaded;
       if (line.job->masked()) loaded = load(line.options, *line.job, context_);
-      const AnyPlan plan = line.job->plan(context_, loaded.topology, line.options.plan);
-      const Explanation explanation = plan.explain(Detail::choice);
-      tally.count(every_choice(explanation, plan::is_tuned),
-                  every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
-      for (const plan::SurveyedChoice& choice : choices_of(line, loaded.topology))
-        compile_candidates(*context_.state()->session, *choice.query, loaded.topology, options_.candidates);
+      if (options_.helpers) tally.count(false, false);
+      else pack_plan(line, loaded.topology, tally);
+      for (const plan::SurveyedChoice& choice : choices_of(line, loaded.topology)) {
+        plan::Session& session = *context_.state()->session;
+        if (options_.helpers) compile_helpers(session, *choice.query, loaded.topology);
+        else compile_candidates(session, *choice.query, loaded.topology, options_.candidates);
+      }
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =
@@ -135,9 +139,15 @@ class Packing {
     }
   }
 
+  void pack_plan(ProblemLine& line, const Topology& topology, PackTally& tally) const {
+    const AnyPlan plan = line.job->plan(context_, topology, line.options.plan);
+    const Explanation explanation = plan.explain(Detail::choice);
+    tally.count(every_choice(explanation, plan::is_tuned), every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
+  }
+
   /// None where nothing is asked of them.
   std::vector<plan::SurveyedChoice> choices_of(const ProblemLine& line, const Topology& topology) const {
-    if (options_.candidates <= 0) return {};
+    if (!options_.helpers && options_.candidates <= 0) return {};
     return line.job->survey(context_, topology, line.options.plan).choices;
   }
 
@@ -199,6 +209,8 @@ PackReport pack(const PackOptions& options) {
   const std::vector<std::string> files = files_of(options);
   if (options.problems.empty() && files.empty())
     fail(ErrorCode::invalid_argument, "cannot pack: give --problems, or by --like a file of tuned choices, which are then packed, all of them");
+  if (options.problems.empty() && options.helpers)
+    fail(ErrorCode::invalid_argument, "cannot pack helpers: give --problems, of which they are (cache/shipped/helpers.problems.txt has most)");
   const TemporaryFolder folder;
   const std::vector<fs::path> tuned = tuned_files(options, folder.path());
   PackReport report;
@@ -258,6 +270,10 @@ void add_pack(CLI::App& parent, int& status) {
   app.add_option("--candidates", options->candidates, "Also so many candidates of each problem: those that `vostok tune` tries first")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
+  app.add_flag(
+         "--helpers", options->helpers,
+         "Of each problem only what is no family's own kernel: those that take topologies, make forms, pack values, prepare operands, and tools'")
+      ->excludes("--candidates");
   app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
   app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
   app.add_flag("--json", *json, "Print one JSON object instead of the report");

@@ -14,6 +14,7 @@ struct PackOptions {
   std::vector<std::string> like = {};           ///< names of GPUs, or files of tuned choices, whose devices are meant
   std::filesystem::path problems = {};          ///< empty: every choice that the files of `like` hold is packed
   int candidates = 0;                           ///< so many of each problem's candidates are compiled, too
+  bool helpers = false;                         ///< of `problems` only kernels that are no family's own (compile_helpers), and those of tools
   std::filesystem::path out = {};
   std::string cache = {};                           ///< folder of the tuned choices; empty: the default
   std::optional<std::filesystem::path> nvrtc = {};  ///< default: searched for

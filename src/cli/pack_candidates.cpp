@@ -20,23 +20,37 @@ std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int6
   return candidates;
 }
 
-void compile_candidate(plan::Session& session, const ops::Query& query, const Topology& topology, const tune::Candidate& candidate) {
+enum class Kernels { all, helpers };
+
+void compile_candidate(plan::Session& session, const ops::Query& query, const Topology& topology, const tune::Candidate& candidate, Kernels which) {
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
-  for (const ops::Launch& launch : family.launches(query, candidate.config, {})) session.kernels().get(launch.request(), launch.shared_bytes());
+  for (const ops::Launch& launch : family.launches(query, candidate.config, {}))
+    if (which == Kernels::all || launch.request().family != family.name()) session.kernels().get(launch.request(), launch.shared_bytes());
   if (topology) topology.state()->pointers(family.needs(query, candidate.config));
+}
+
+/// What does not compile is left to who needs it, and says so.
+void compile_each(plan::Session& session, const ops::Query& query, const Topology& topology, const std::vector<tune::Candidate>& candidates,
+                  Kernels which) {
+  for (const tune::Candidate& candidate : candidates) {
+    try {
+      compile_candidate(session, query, topology, candidate, which);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::compile_failed) throw;
+    }
+  }
 }
 
 }  // namespace
 
 void compile_candidates(plan::Session& session, const ops::Query& query, const Topology& topology, int count) {
   if (count <= 0) return;
-  for (const tune::Candidate& candidate : first_candidates(query, session.max_workspace_bytes(), static_cast<std::size_t>(count))) {
-    try {
-      compile_candidate(session, query, topology, candidate);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::compile_failed) throw;
-    }
-  }
+  const auto candidates = first_candidates(query, session.max_workspace_bytes(), static_cast<std::size_t>(count));
+  compile_each(session, query, topology, candidates, Kernels::all);
+}
+
+void compile_helpers(plan::Session& session, const ops::Query& query, const Topology& topology) {
+  compile_each(session, query, topology, plan::candidates_of(query, Effort::quick, session.max_workspace_bytes()), Kernels::helpers);
 }
 
 }  // namespace vostok::cli
