@@ -1,6 +1,6 @@
 #include "cli/pack_candidates.hpp"
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "plan/candidates.hpp"
@@ -11,13 +11,14 @@ namespace vostok::cli {
 
 namespace {
 
-/// As a race takes them: what it has to run, then the short list. The whole space is looked through where that is not enough.
+/// As a race takes them. The whole space is looked through where the short list is not enough.
 std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes, std::size_t count) {
   std::vector<tune::Candidate> candidates = plan::candidates_of(query, Effort::quick, max_workspace_bytes);
   if (candidates.size() < count) candidates = plan::candidates_of(query, Effort::full, max_workspace_bytes);
-  std::stable_partition(candidates.begin(), candidates.end(), [](const tune::Candidate& candidate) { return candidate.must_run(); });
-  if (candidates.size() > count) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end());
-  return candidates;
+  std::vector<tune::Candidate> first;
+  for (const std::size_t i : tune::race_order(candidates))
+    if (first.size() < count) first.push_back(std::move(candidates[i]));
+  return first;
 }
 
 enum class Kernels { all, helpers };

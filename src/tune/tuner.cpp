@@ -186,10 +186,8 @@ class Race {
   }
 
   void screen() {
-    std::vector<std::size_t> order(candidates_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto others = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return must_run(i); });
-    auto needed_left = static_cast<std::size_t>(others - order.begin());
+    const std::vector<std::size_t> order = race_order(candidates_);
+    auto needed_left = static_cast<std::size_t>(std::count_if(order.begin(), order.end(), [&](std::size_t i) { return must_run(i); }));
     constexpr double longest_budget = 1e8;  // seconds: a time point holds no more than some hundred years
     const auto budget = std::chrono::duration<double>(std::min(screening_share * settings_.budget_seconds, longest_budget));
     CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, needed_left,
@@ -305,6 +303,13 @@ class Race {
 };
 
 }  // namespace
+
+std::vector<std::size_t> race_order(const std::vector<Candidate>& candidates) {
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return candidates[i].must_run(); });
+  return order;
+}
 
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings) {
   return Race(device, subject, candidates, settings).run();

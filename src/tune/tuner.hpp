@@ -27,6 +27,9 @@ struct Candidate {
   bool must_run() const { return is_default || in_use; }
 };
 
+/// Positions in the order in which a race takes candidates: what has to run first, both parts as they stand in the list.
+std::vector<std::size_t> race_order(const std::vector<Candidate>& candidates);
+
 /// A candidate, compiled and loaded: what the compiler said, and what to launch.
 struct Compiled {
   std::string code_digest = {};

@@ -259,12 +259,14 @@ TEST_CASE("with candidates the kernels that a race tries first are packed, and f
   const auto choices = line.job->survey(context, topology, line.options.plan).choices;
   REQUIRE(choices.size() == 1);
   const plan::Session& session = *context.state()->session;
-  auto raced = plan::candidates_of(*choices.front().query, Effort::full, session.max_workspace_bytes());
-  std::stable_partition(raced.begin(), raced.end(), [](const tune::Candidate& candidate) { return candidate.must_run(); });  // defaults come first
-  REQUIRE(raced.size() > 8);
-  for (std::size_t i = 0; i < 8; ++i)
-    for (const ops::Launch& launch : ops::find_family("spmm", raced[i].family)->launches(*choices.front().query, raced[i].config, {}))
+  const auto candidates = plan::candidates_of(*choices.front().query, Effort::full, session.max_workspace_bytes());
+  const std::vector<std::size_t> order = tune::race_order(candidates);
+  REQUIRE(order.size() > 8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const tune::Candidate& raced = candidates[order[i]];
+    for (const ops::Launch& launch : ops::find_family("spmm", raced.family)->launches(*choices.front().query, raced.config, {}))
       CHECK(session.kernels().has(launch.request(), launch.shared_bytes()));
+  }
 }
 
 TEST_CASE("a choice whose problem this version does not know is a failure by its name, and the others are packed") {
