@@ -1,6 +1,7 @@
 #include "plan/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,17 @@ namespace {
 
 /// A candidate and the time that its cost model predicts.
 using Ranked = std::pair<double, tune::Candidate>;
+
+/// A default that is expected to take so many times the cheapest one's time need not be measured whatever the budget: of 457 problems that an H200
+/// tuned the fastest default was never beyond it (bench/NOTES.md, 24 November).
+constexpr double unlikely_factor = 2.5;
+
+void mark_unlikely(std::vector<Ranked>& ranked) {
+  double cheapest_us = INFINITY;
+  for (const auto& [predicted_us, candidate] : ranked)
+    if (candidate.is_default) cheapest_us = std::min(cheapest_us, predicted_us);
+  for (auto& [predicted_us, candidate] : ranked) candidate.unlikely = predicted_us > unlikely_factor * cheapest_us;
+}
 
 /// A budget that ends early should have gone to what is likely to win.
 std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
@@ -63,6 +75,7 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
       candidates.push_back({predicted_us, {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
     }
   }
+  mark_unlikely(candidates);
   return by_prediction(std::move(candidates));
 }
 

@@ -78,7 +78,7 @@ class Race {
   double seconds_left() const { return settings_.budget_seconds - elapsed_seconds(); }
   bool out_of_time(double share = 1) const { return elapsed_seconds() > share * settings_.budget_seconds || (settings_.stop && settings_.stop()); }
   bool must_run(std::size_t candidate) const { return candidates_[candidate].must_run(); }
-  bool is_default(const Runner& runner) const { return candidates_[runner.result.candidate].is_default; }
+  bool is_rival(const Runner& runner) const { return candidates_[runner.result.candidate].is_rival(); }
 
   /// What was only raced, where everything may run here, is no choice.
   std::vector<Result> verified_results() const {
@@ -211,13 +211,13 @@ class Race {
     std::stable_sort(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
   }
 
-  /// Finishes every runner but the `count` fastest within `factor` of the best, and the default.
+  /// Finishes every runner but the `count` fastest within `factor` of the best, and the defaults that these are confirmed against.
   void keep_fastest(std::size_t count, double factor) {
     sort(runners_);
     const double limit = best_median() * factor;
     std::vector<Runner> kept;
     for (Runner& runner : runners_) {
-      if ((kept.size() < count && runner.median() <= limit) || is_default(runner)) kept.push_back(std::move(runner));
+      if ((kept.size() < count && runner.median() <= limit) || is_rival(runner)) kept.push_back(std::move(runner));
       else finish(runner);
     }
     runners_ = std::move(kept);

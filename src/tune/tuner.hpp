@@ -21,10 +21,13 @@ struct Candidate {
   std::string family = {};
   FieldMap config = {};
   bool is_default = false;
-  bool in_use = false;  ///< what plans of this very problem take so far
+  bool in_use = false;    ///< what plans of this very problem take so far
+  bool unlikely = false;  ///< predicted to take far longer than the cheapest default: a default of that kind is a candidate like any other
 
+  /// A default that could be the best, which a choice is confirmed against.
+  bool is_rival() const { return is_default && !unlikely; }
   /// Measured whatever the budget, so that a choice is no worse than what there was.
-  bool must_run() const { return is_default || in_use; }
+  bool must_run() const { return is_rival() || in_use; }
 };
 
 /// Positions in the order in which a race takes candidates: what has to run first, both parts as they stand in the list.
@@ -107,7 +110,7 @@ struct Outcome {
   std::optional<device::Clocks> clocks_after = {};
 };
 
-/// Races the candidates on `device`. Those that must run do, and the default configs are always among the finalists.
+/// Races the candidates on `device`. Those that must run do, and the default configs that could be the best are always among the finalists.
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
 
 }  // namespace vostok::tune

@@ -72,6 +72,18 @@ TEST_CASE("the default is measured to the end however slow it is") {
   CHECK(subject.verified.count(9) == 1);
 }
 
+TEST_CASE("a default that is unlikely to win is measured where there is time, and then no longer than others") {
+  test::FakeDevice device;
+  device.cost_us = [](int id) { return id == 9 ? 500.0 : 1.0 + 0.01 * id; };
+  FakeSubject subject(device);
+  std::vector<Candidate> list = candidates(10, 9);
+  list[9].unlikely = true;
+  const auto outcome = tune::race(device, subject, list, {});
+  CHECK(outcome.results[9].status == "measured");
+  CHECK(outcome.results[9].rounds < outcome.results[0].rounds);
+  CHECK(tune::race(device, subject, list, {.budget_seconds = -1}).results[9].status == "not_reached");
+}
+
 TEST_CASE("refused, spilling and wrong candidates lose and keep their reason") {
   test::FakeDevice device;
   device.cost_us = [](int id) { return 1.0 + 0.1 * id; };
