@@ -1,5 +1,7 @@
 #include "ops/spmm/packed_operand.hpp"
 
+#include <algorithm>
+
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
 #include "ops/topology/pack_strips.hpp"
@@ -15,16 +17,20 @@ PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStruc
 
 }  // namespace
 
-double packing_us(const SpmmQuery& query, PackedMode mode) {
+double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
+  const int terms = packed_pair_words(mode);
+  const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
+  // A warp goes through its strip's nonzeros, however few strips there are.
+  const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
   constexpr double strip_us = 0.27e-3;    // of each term, most of it for strips that hold next to nothing
   constexpr double nonzero_us = 1.8e-6;   // of each term
   constexpr double scattered_us = 15e-6;  // of a transpose's value, which is read from where it lies in A
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
   const auto nonzeros = static_cast<double>(query.statistics.nonzeros);
-  const double one_set =
-      packed_pair_words(mode) * (strip_us * strips + nonzero_us * nonzeros) + (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
-  const double speed = machine_of(query).speed();
-  return static_cast<double>(packed_sets(query)) * one_set / speed;
+  const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) + (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
+  const auto filled = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows()) * packed_k_blocks(query.statistics.cols));
+  const double waits = latency_us + entry_us * nonzeros / std::max(filled, 1.0);
+  return (waits + static_cast<double>(packed_sets(query)) * one_set) / machine_of(query).speed();
 }
 
 bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns) {

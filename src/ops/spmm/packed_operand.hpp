@@ -35,8 +35,9 @@ inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.va
 /// Sets of values: one for the batch, or one for each product.
 inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
 
-/// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200 (bench/NOTES.md).
-double packing_us(const SpmmQuery& query, PackedMode mode);
+/// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200 (bench/NOTES.md). `crowded`:
+/// the product's blocks leave no room beside them, in which packing for the next call could start early.
+double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded);
 
 /// Whether what a call has read of strips is not read from L2 again: by no other tile of this many columns and no other product of the batch, nor by
 /// the next call, since the cache is cold or strips are more than it holds.

@@ -112,7 +112,7 @@ double expected_strip_bytes(const SpmmQuery& query) {
   return sparse_header_bytes() + sparse_steps() * expected_passes(query, packed_strip_rows()) * sparse_pass_bytes();
 }
 
-double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
+double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, bool crowded) {
   constexpr double next_launch_us = 1.1;  ///< of one that waits for the launch before it, or is waited for
   const Machine machine = machine_of(query);
   const double l2_bytes_per_us = 9e6 * machine.speed();
@@ -121,7 +121,10 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product) {
     const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows()) * k_blocks(query));
     const double bytes =
         strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) + 8.0 * static_cast<double>(query.statistics.nonzeros);
-    us += next_launch_us + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
+    const double latency_us = crowded ? 7 : 3.5;
+    const double entry_us = crowded ? 9e-3 : 4e-3;  // a warp goes through its strip's nonzeros, however few strips there are
+    const double waits = latency_us + entry_us * static_cast<double>(query.statistics.nonzeros) / std::max(strips, 1.0);
+    us += next_launch_us + waits / machine.speed() + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
   }
   if (product.needs_launch()) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
   return us;

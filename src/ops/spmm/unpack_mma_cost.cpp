@@ -96,7 +96,7 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
 /// The launches beside the product's.
 double other_launches_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
   double us = 0;
-  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, c.mode);
+  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, c.mode, false);
   const double prepared_bytes = size.batch * size.k * size.n * 8;
   if (c.prepare_dense)
     us += next_launch_us + prepared_bytes / (prepared_bytes < cached_bytes ? l2_bytes_per_us(machine) : machine.memory_bytes_per_us);

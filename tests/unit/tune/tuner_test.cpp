@@ -127,6 +127,17 @@ TEST_CASE("without time what is in use is measured too, and stays the choice whe
   CHECK(outcome.results[0].status == "not_reached");
 }
 
+TEST_CASE("what is measured first waits for the GPU's clock, and what was disturbed is measured again") {
+  test::FakeDevice device;
+  // The first ten replays are slow, ever less; later one replay of each eight is.
+  device.cost_us = [&](int id) { return device.replays < 10 ? 100.0 - 9 * device.replays : device.replays % 8 == 0 ? 50.0 : 10.0 + id; };
+  FakeSubject subject(device);
+  const auto outcome = tune::race(device, subject, candidates(20, 0), {.budget_seconds = -1});
+  CHECK(outcome.results[0].median_us.value_or(-1) == doctest::Approx(10));
+  CHECK(outcome.results[0].spread_us.value_or(-1) == doctest::Approx(0));
+  CHECK(outcome.results[0].rounds == 3);
+}
+
 TEST_CASE("screening leaves a share of the budget for rounds among what it found") {
   test::FakeDevice device;
   device.on_replay = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
