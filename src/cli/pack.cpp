@@ -234,8 +234,10 @@ std::string pack_text(const PackOptions& options, const PackReport& report) {
   std::string text;
   for (const PackedDevice& device : report.devices) {
     kernels += device.kernels;
-    text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems, {} of them by tuned choices, {} by the nearest tuned ones\n",
-                        device.architecture, device.name, device.multiprocessors, device.kernels, device.problems, device.tuned, device.nearest);
+    text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems", device.architecture, device.name, device.multiprocessors,
+                        device.kernels, device.problems);
+    if (!options.helpers) text += fmt::format(", {} of them by tuned choices, {} by the nearest tuned ones", device.tuned, device.nearest);
+    text += '\n';
   }
   return fmt::format("{}: {} kernels, {:.1f} KiB\n", options.out.string(), kernels, static_cast<double>(report.bytes) / 1024) + text;
 }
