@@ -125,13 +125,8 @@ class Packing {
     try {
       Loaded loaded;
       if (line.job->masked()) loaded = load(line.options, *line.job, context_);
-      if (options_.helpers) tally.count(false, false);
+      if (options_.helpers) pack_helpers(line, loaded.topology, tally);
       else pack_plan(line, loaded.topology, tally);
-      for (const plan::SurveyedChoice& choice : choices_of(line, loaded.topology)) {
-        plan::Session& session = *context_.state()->session;
-        if (options_.helpers) compile_helpers(session, *choice.query, loaded.topology);
-        else compile_candidates(session, *choice.query, loaded.topology, options_.candidates);
-      }
       if (line.job->masked()) compile_tools(context_, loaded.matrix, loaded.topology, value_types(line.job->value()));
     } catch (const std::exception& error) {
       failure =
@@ -143,12 +138,15 @@ class Packing {
     const AnyPlan plan = line.job->plan(context_, topology, line.options.plan);
     const Explanation explanation = plan.explain(Detail::choice);
     tally.count(every_choice(explanation, plan::is_tuned), every_choice(explanation, [](Provenance from) { return from != Provenance::heuristic; }));
+    if (options_.candidates <= 0) return;
+    for (const plan::SurveyedChoice& choice : line.job->survey(context_, topology, line.options.plan).choices)
+      compile_candidates(*context_.state()->session, *choice.query, topology, options_.candidates);
   }
 
-  /// None where nothing is asked of them.
-  std::vector<plan::SurveyedChoice> choices_of(const ProblemLine& line, const Topology& topology) const {
-    if (!options_.helpers && options_.candidates <= 0) return {};
-    return line.job->survey(context_, topology, line.options.plan).choices;
+  void pack_helpers(const ProblemLine& line, const Topology& topology, PackTally& tally) const {
+    tally.count(false, false);
+    for (const plan::SurveyedChoice& choice : line.job->survey(context_, topology, line.options.plan).choices)
+      compile_helpers(*context_.state()->session, *choice.query, topology);
   }
 
   const PackOptions& options_;

@@ -1,5 +1,6 @@
 #include "cli/pack_candidates.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,10 @@ namespace {
 std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes, std::size_t count) {
   std::vector<tune::Candidate> candidates = plan::candidates_of(query, Effort::quick, max_workspace_bytes);
   if (candidates.size() < count) candidates = plan::candidates_of(query, Effort::full, max_workspace_bytes);
+  std::vector<std::size_t> order = tune::race_order(candidates);
+  order.resize(std::min(order.size(), count));
   std::vector<tune::Candidate> first;
-  for (const std::size_t i : tune::race_order(candidates))
-    if (first.size() < count) first.push_back(std::move(candidates[i]));
+  for (const std::size_t i : order) first.push_back(std::move(candidates[i]));
   return first;
 }
 

@@ -253,10 +253,11 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
 
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
-  for (const WinnerMatch& match : without_misplaced(query, session_->tuning().find(problem_key(query), session_->device_key()))) {
-    if (session_->cache_only() && !is_tuned(match.provenance)) continue;
+  const ProblemKey key = problem_key(query);
+  const DeviceKey device = session_->device_key();
+  TuningStore& tuning = session_->tuning();
+  for (const WinnerMatch& match : session_->cache_only() ? tuning.find_same(key, device) : without_misplaced(query, tuning.find(key, device)))
     if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
-  }
   return decisions;
 }
 

@@ -17,10 +17,15 @@ PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStruc
 
 }  // namespace
 
+double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us) {
+  const TopologyStatistics& s = query.statistics;
+  const auto strips = static_cast<double>(ceil_div(s.rows, packed_strip_rows()) * packed_k_blocks(s.cols));
+  return (latency_us + entry_us * static_cast<double>(s.nonzeros) / std::max(strips, 1.0)) / machine_of(query).speed();
+}
+
 double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
   const int terms = packed_pair_words(mode);
   const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
-  // A warp goes through its strip's nonzeros, however few strips there are.
   const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
   constexpr double strip_us = 0.27e-3;    // of each term, most of it for strips that hold next to nothing
   constexpr double nonzero_us = 1.8e-6;   // of each term
@@ -28,9 +33,7 @@ double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
   const auto nonzeros = static_cast<double>(query.statistics.nonzeros);
   const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) + (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
-  const auto filled = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows()) * packed_k_blocks(query.statistics.cols));
-  const double waits = latency_us + entry_us * nonzeros / std::max(filled, 1.0);
-  return (waits + static_cast<double>(packed_sets(query)) * one_set) / machine_of(query).speed();
+  return strip_wait_us(query, latency_us, entry_us) + static_cast<double>(packed_sets(query)) * one_set / machine_of(query).speed();
 }
 
 bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns) {

@@ -35,8 +35,20 @@ inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.va
 /// Sets of values: one for the batch, or one for each product.
 inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
 
+/// Whether a product's blocks leave no room beside them, in which packing for the next call could start early; `room`: blocks that may run at a time.
+inline bool crowds_packing(double blocks, double room) {
+  constexpr double most_share = 0.75;
+  return blocks > most_share * room;
+}
+
+/// `factor` where packing keeps calls from overlapping one another: what a product then takes of the time that it has beside others.
+inline double without_overlap(const SpmmQuery& query, double factor) { return packs_in_workspace(query) ? factor : 1; }
+
+/// Microseconds that packing takes however few strips there are: a warp goes through its strip's nonzeros, `entry_us` for each, after `latency_us`.
+double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us);
+
 /// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200 (bench/NOTES.md). `crowded`:
-/// the product's blocks leave no room beside them, in which packing for the next call could start early.
+/// by crowds_packing.
 double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded);
 
 /// Whether what a call has read of strips is not read from L2 again: by no other tile of this many columns and no other product of the batch, nor by

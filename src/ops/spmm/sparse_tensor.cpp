@@ -122,9 +122,8 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, b
     const double bytes =
         strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) + 8.0 * static_cast<double>(query.statistics.nonzeros);
     const double latency_us = crowded ? 7 : 3.5;
-    const double entry_us = crowded ? 9e-3 : 4e-3;  // a warp goes through its strip's nonzeros, however few strips there are
-    const double waits = latency_us + entry_us * static_cast<double>(query.statistics.nonzeros) / std::max(strips, 1.0);
-    us += next_launch_us + waits / machine.speed() + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
+    const double entry_us = crowded ? 9e-3 : 4e-3;
+    us += next_launch_us + strip_wait_us(query, latency_us, entry_us) + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
   }
   if (product.needs_launch()) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
   return us;

@@ -61,7 +61,7 @@ bool streams_output(const SpmmQuery& query);
 double expected_passes(const SpmmQuery& query, int rows);
 double expected_strip_bytes(const SpmmQuery& query);
 
-/// Microseconds of the launches beside the product's. `crowded`: as of packing_us (ops/spmm/packed_operand.hpp).
+/// Microseconds of the launches beside the product's. `crowded`: by crowds_packing (ops/spmm/packed_operand.hpp).
 double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, bool crowded);
 
 }  // namespace vostok::ops::sparse_tensor

@@ -66,9 +66,9 @@ double predict_us(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const double work = waves * steps * std::max(together * block_cycles(query, config), latency_cycles(config));
-  constexpr double measured_over_model = 3.2;                 // 8192x8192 at 95 and 97 %, 256 to 4096 columns, on an H200
-  const double alone = packs_in_workspace(query) ? 1.09 : 1;  // packing keeps calls from overlapping one another
-  return alone * (launch_us + start_us + std::max(measured_over_model * work / machine.cycles_per_us, memory_us(query, config, machine))) +
+  constexpr double measured_over_model = 3.2;  // 8192x8192 at 95 and 97 %, 256 to 4096 columns, on an H200
+  return without_overlap(query, 1.09) *
+             (launch_us + start_us + std::max(measured_over_model * work / machine.cycles_per_us, memory_us(query, config, machine))) +
          sparse_tensor::other_launches_us(query, workspace(query, config).product, false);
 }
 

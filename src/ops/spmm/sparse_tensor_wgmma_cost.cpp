@@ -81,10 +81,8 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
       as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
   const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) / machine.memory_bytes_per_us;
-  constexpr double crowding_share = 0.75;                     // of the blocks that there is room for
-  const double alone = packs_in_workspace(query) ? 1.05 : 1;  // packing keeps calls from overlapping one another
-  return alone * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us)) +
-         sparse_tensor::other_launches_us(query, workspace(query, config).product, blocks > crowding_share * resident);
+  return without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us)) +
+         sparse_tensor::other_launches_us(query, workspace(query, config).product, crowds_packing(blocks, resident));
 }
 
 }  // namespace vostok::ops::sparse_tensor_wgmma

@@ -129,7 +129,6 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr double launch_us = 1.0;
   constexpr double next_launch_us = 1.34;
-  constexpr double crowding_share = 0.75;    // of the blocks that there is room for
   constexpr double start_cycles = 1320;      // barriers, the first copies
   constexpr double warp_start_cycles = 120;  // of each warp of a block
   constexpr double l2_bytes_per_us = 7.3e6;
@@ -168,11 +167,10 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
   const double moved_bytes = stays ? 0 : output_bytes(query, stored_element_bytes) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
-  const double alone = packs_in_workspace(query) ? 1.05 : 1;  // packing keeps calls from overlapping one another
-  double us = alone * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
+  double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
   if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
   if (launched_slices(config) > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
-  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, config.mode, blocks > crowding_share * resident);
+  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, config.mode, crowds_packing(blocks, resident));
   return us;
 }
 
