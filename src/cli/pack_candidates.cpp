@@ -19,6 +19,7 @@ std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int6
   std::vector<std::size_t> order = tune::race_order(candidates);
   order.resize(std::min(order.size(), count));
   std::vector<tune::Candidate> first;
+  first.reserve(order.size());
   for (const std::size_t i : order) first.push_back(std::move(candidates[i]));
   return first;
 }
