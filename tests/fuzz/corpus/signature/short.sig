@@ -1,0 +1,1 @@
+vostok signature 1 8a88
