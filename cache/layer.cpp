@@ -51,7 +51,7 @@ const char* name(LayerKind kind) {
   return nullptr;
 }
 
-Layer::Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const Probe> probe)
+Layer::Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const PathProbe> probe)
     : file_(std::move(file)), reporter_(std::move(reporter)), probe_(std::move(probe)) {
   reopen();
 }

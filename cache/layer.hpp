@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/path_probe.hpp"
 #include "cache/database.hpp"
-#include "cache/probe.hpp"
 #include "cache/reporter.hpp"
 #include "cache/schema.hpp"
 #include "cache/signature.hpp"
@@ -33,7 +33,7 @@ struct LayerFile {
 /// Not thread-safe: a store locks around its layers. Nothing but std::bad_alloc of the caller's own work gets out.
 class Layer {
  public:
-  Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const Probe> probe);
+  Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const PathProbe> probe);
 
   /// Runs `work` on the open file. False: the layer is not there or not usable (any more), and `work` may have run in part,
   /// or twice: it assigns its results, it does not append.
@@ -60,7 +60,7 @@ class Layer {
 
   LayerFile file_;
   std::shared_ptr<const Reporter> reporter_;
-  std::shared_ptr<const Probe> probe_;
+  std::shared_ptr<const PathProbe> probe_;
   std::unique_ptr<Connection> connection_;
   std::optional<PathFacts> opened_;  ///< which file the connection has open
   bool readable_ = true;

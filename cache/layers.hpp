@@ -20,7 +20,7 @@ namespace vostok::cache {
 struct StoreSettings {
   std::vector<LayerFile> files;  ///< in the order in which they are asked
   std::shared_ptr<const Reporter> reporter;
-  std::shared_ptr<const Probe> probe;
+  std::shared_ptr<const PathProbe> probe;
   std::int64_t max_code_bytes = 0;  ///< of the user's code.db
 };
 

@@ -36,12 +36,12 @@ constexpr std::array<std::pair<std::int64_t, const char*>, 13> network_types{{{0
                                                                               {0x20030528, "OrangeFS"}}};
 
 /// The nearest folder above (or at) `path` that is there.
-std::filesystem::path existing_ancestor(std::filesystem::path path, const Probe& probe) {
+std::filesystem::path existing_ancestor(std::filesystem::path path, const PathProbe& probe) {
   while (!probe.facts(path) && path.has_relative_path()) path = path.parent_path();
   return path.empty() ? std::filesystem::path(".") : path;
 }
 
-bool make_private(const std::filesystem::path& folder, const Probe& probe) {
+bool make_private(const std::filesystem::path& folder, const PathProbe& probe) {
   if (folder.empty() || probe.facts(folder)) return true;
   if (!make_private(folder.parent_path(), probe)) return false;
   return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;  // another process may be first
@@ -74,7 +74,7 @@ std::optional<std::string> network_file_system(std::int64_t type) {
   return std::nullopt;
 }
 
-FolderVerdict prepare_folder(const std::filesystem::path& folder, bool allow_network, const Probe& probe) {
+FolderVerdict prepare_folder(const std::filesystem::path& folder, bool allow_network, const PathProbe& probe) {
   const auto network = network_file_system(probe.filesystem_type(existing_ancestor(folder, probe)));
   const bool read_only = network && !allow_network;
   if (!read_only && !make_private(folder, probe))
@@ -94,7 +94,7 @@ FolderVerdict prepare_folder(const std::filesystem::path& folder, bool allow_net
   return {};
 }
 
-std::optional<std::string> distrust(const std::filesystem::path& file, const Probe& probe) {
+std::optional<std::string> distrust(const std::filesystem::path& file, const PathProbe& probe) {
   const auto facts = probe.facts(file);
   if (!facts) return std::nullopt;
   if (auto reason = distrust_entry(file, *facts)) return reason;
@@ -104,18 +104,18 @@ std::optional<std::string> distrust(const std::filesystem::path& file, const Pro
   return distrust_entry(folder, *folder_facts);
 }
 
-std::optional<std::string> distrust_own(const std::filesystem::path& file, const Probe& probe) {
+std::optional<std::string> distrust_own(const std::filesystem::path& file, const PathProbe& probe) {
   const auto facts = probe.facts(file);
   if (facts && facts->owner != probe.user()) return fmt::format("{} belongs to user {}, not to {}", file.string(), facts->owner, probe.user());
   return distrust(file, probe);
 }
 
-bool nobody_can_write(const std::filesystem::path& file, const Probe& probe) {
+bool nobody_can_write(const std::filesystem::path& file, const PathProbe& probe) {
   const auto facts = probe.facts(file);
   return facts && (facts->on_read_only_mount || (facts->mode & writable_by_anyone) == 0);
 }
 
-std::optional<std::filesystem::path> shipped_folder(const Probe& probe) {
+std::optional<std::filesystem::path> shipped_folder(const PathProbe& probe) {
   Dl_info image = {};
   if (dladdr(reinterpret_cast<const void*>(&shipped_folder), &image) == 0 || image.dli_fname == nullptr) return std::nullopt;
   std::error_code failure;

@@ -44,7 +44,7 @@ void add_folder(Places& places, LayerKind kind, const std::filesystem::path& fol
         {.kind = kind, .content = content, .path = folder / file_name(content), .writable = writable, .lock_timeout_ms = lock_timeout_ms});
 }
 
-void add_user(Places& places, const CacheOptions& options, const Reporter& reporter, const Probe& probe) {
+void add_user(Places& places, const CacheOptions& options, const Reporter& reporter, const PathProbe& probe) {
   const Location location = locate(options);
   if (!location.folder) {
     reporter.degraded(location.from + ": nothing is kept beyond this process");
@@ -59,7 +59,7 @@ void add_user(Places& places, const CacheOptions& options, const Reporter& repor
 }
 
 /// A folder with either file in it, or one file of either content.
-void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter, const Probe& probe) {
+void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter, const PathProbe& probe) {
   const auto refuse = [&](const std::string& reason) {
     reporter.degraded(fmt::format("{} is not used: {}", path.string(), reason));
     places.without_files.push_back({.kind = name(LayerKind::read_only), .path = path.string(), .state = reason});
@@ -78,14 +78,14 @@ void add_read_only(Places& places, const std::filesystem::path& path, int lock_t
   }
 }
 
-void add_shipped(Places& places, const CacheOptions& options, const Probe& probe) {
+void add_shipped(Places& places, const CacheOptions& options, const PathProbe& probe) {
   const auto folder = options.shipped ? options.shipped : shipped_folder(probe);
   if (folder) add_folder(places, LayerKind::shipped, *folder, false, options.lock_timeout_ms);
 }
 
 template <class Store>
 std::shared_ptr<Store> make_store(const Places& places, Content content, const CacheOptions& options, const std::shared_ptr<const Reporter>& reporter,
-                                  const std::shared_ptr<const Probe>& probe, std::vector<LayerState>& states) {
+                                  const std::shared_ptr<const PathProbe>& probe, std::vector<LayerState>& states) {
   StoreSettings settings{.files = {}, .reporter = reporter, .probe = probe, .max_code_bytes = options.max_code_bytes};
   for (const LayerFile& file : places.files)
     if (file.content == content) settings.files.push_back(file);
@@ -110,7 +110,7 @@ class StoreExchange final : public Exchange {
 };
 
 /// The places to look at, as far as they can be found out.
-Places find_places(const CacheOptions& options, const Reporter& reporter, const Probe& probe) {
+Places find_places(const CacheOptions& options, const Reporter& reporter, const PathProbe& probe) {
   Places places;
   try {
     add_user(places, options, reporter, probe);
@@ -127,7 +127,7 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
 }  // namespace
 
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 const std::shared_ptr<const Probe>& probe) {
+                 const std::shared_ptr<const PathProbe>& probe) {
   const auto reporter = std::make_shared<const Reporter>(logger, std::move(count_warning));
   Places places;
   if (options.enabled) places = find_places(options, *reporter, *probe);
@@ -142,7 +142,7 @@ Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& log
 }
 
 Opened open(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning) {
-  return open_with(options, logger, std::move(count_warning), std::make_shared<const Probe>());
+  return open_with(options, logger, std::move(count_warning), std::make_shared<const PathProbe>());
 }
 
 }  // namespace vostok::cache

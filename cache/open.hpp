@@ -4,13 +4,13 @@
 #include <functional>
 #include <memory>
 
+#include "base/path_probe.hpp"
 #include "cache/cache.hpp"
-#include "cache/probe.hpp"
 
 namespace vostok::cache {
 
 /// As `open`, asking `probe` about paths.
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 const std::shared_ptr<const Probe>& probe);
+                 const std::shared_ptr<const PathProbe>& probe);
 
 }  // namespace vostok::cache

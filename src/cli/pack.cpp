@@ -72,7 +72,7 @@ std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& fo
   const std::string tuning = cache::file_name(cache::Content::tuning);
   const cache::Location user = options.cache.empty() ? cache::locate({}) : cache::Location{.folder = options.cache};
   if (user.folder) add(*user.folder / tuning);
-  if (const auto shipped = cache::shipped_folder(cache::Probe())) add(*shipped / tuning);
+  if (const auto shipped = cache::shipped_folder(PathProbe())) add(*shipped / tuning);
   return files;
 }
 

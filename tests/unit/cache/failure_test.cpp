@@ -250,7 +250,7 @@ TEST_CASE("a layer that runs full is no longer written, and still read") {
   const TemporaryFolder folder;
   const auto said = std::make_shared<int>(0);
   Layer layer({.content = Content::code, .path = folder / "code.db", .writable = true, .lock_timeout_ms = 1000},
-              std::make_shared<const Reporter>(nullptr, [said] { ++*said; }), std::make_shared<const Probe>());
+              std::make_shared<const Reporter>(nullptr, [said] { ++*said; }), std::make_shared<const PathProbe>());
   CHECK(layer.write([](Connection& connection) { connection.execute("CREATE TABLE more(bytes BLOB)"); }));
   const auto add = [](Connection& connection) { connection.execute("INSERT INTO more VALUES(zeroblob(100000))"); };
   CHECK(layer.write(add));

@@ -19,7 +19,7 @@ struct Opening {
   std::shared_ptr<int> warnings = std::make_shared<int>(0);
   Opened opened;
 
-  explicit Opening(const CacheOptions& options, const std::shared_ptr<const Probe>& probe = std::make_shared<const Probe>()) {
+  explicit Opening(const CacheOptions& options, const std::shared_ptr<const PathProbe>& probe = std::make_shared<const PathProbe>()) {
     auto logger = std::make_shared<Logger>([said = lines](LogLevel, std::string_view line) { said->emplace_back(line); });
     opened = open_with(options, logger, [count = warnings] { ++*count; }, probe);
   }

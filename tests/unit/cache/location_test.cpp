@@ -37,13 +37,13 @@ class ScopedVariable {
 };
 
 /// The system's answers, changed for what the test is about.
-struct FakeProbe : Probe {
+struct FakeProbe : PathProbe {
   std::int64_t type = 0;
   std::optional<unsigned> owner;  ///< of everything
   bool folders_are_writable = true;
 
   std::optional<PathFacts> facts(const std::filesystem::path& path) const override {
-    auto found = Probe::facts(path);
+    auto found = PathProbe::facts(path);
     if (found && owner) found->owner = *owner;
     if (found && found->is_folder) found->is_writable = folders_are_writable;
     return found;

@@ -1,0 +1,49 @@
+#include "base/bounded_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/temporary_folder.hpp"
+
+using namespace vostok;
+
+namespace {
+
+/// Why the file is not read; "" where it is.
+std::string reason(const std::filesystem::path& path, std::int64_t most_bytes) {
+  try {
+    read_bounded(path, most_bytes);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::io_failure);
+    return error.what();
+  }
+}
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a file is read to its end up to the bound, and refused above it") {
+  const TemporaryFolder folder;
+  const std::string text("ab\0c", 4);
+  const auto file = folder.write("file", text);
+  CHECK(read_bounded(file, 4) == text);
+  CHECK(mentions(reason(file, 3), "it has 4 bytes, more than 3"));
+  CHECK(read_bounded(folder.write("empty", ""), 0).empty());
+  CHECK(mentions(reason(folder / "absent", 10), "No such file"));
+}
+
+TEST_CASE("a file that claims no size is read within the bound") {
+  CHECK_FALSE(read_bounded("/proc/self/status", 1 << 20).empty());
+  CHECK(mentions(reason("/proc/self/status", 10), "more than 10 bytes"));
+}
+
+TEST_CASE("pipes, devices and folders are refused at once") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(mentions(reason(folder / "pipe", 10), "no regular file"));
+  CHECK(mentions(reason("/dev/zero", 10), "no regular file"));
+  CHECK(mentions(reason(folder.path(), 10), "no regular file"));
+}

@@ -1,0 +1,47 @@
+// What another user of the machine sees and does: work in a forked child that has given up this process's rights.
+#pragma once
+
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <exception>
+#include <functional>
+#include <string>
+
+namespace vostok::test {
+
+constexpr unsigned second_user = 4711;
+constexpr unsigned third_user = 4712;
+
+/// Other users' files can be made and read by root only. A case that needs them prints why it is skipped.
+inline bool can_be_other_users() { return ::geteuid() == 0; }
+constexpr const char* skipped_without_root = "skipped: only root can act as a second user";
+
+/// What `work` returns as that user, with the user's own group and no other; "failed: <reason>" where it does not return.
+inline std::string as_user(unsigned user, const std::function<std::string()>& work) {
+  int ends[2] = {-1, -1};
+  if (::pipe(ends) != 0) return "failed: no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string said;
+    try {
+      const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0;
+      said = done ? work() : "failed: the user cannot be changed";
+    } catch (const std::exception& error) {
+      said = std::string("failed: ") + error.what();
+    }
+    const bool told = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char piece[4096];
+  for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;) said.append(piece, static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : "failed: the child ended with status " + std::to_string(status);
+}
+
+}  // namespace vostok::test
