@@ -1,12 +1,12 @@
 // State that must not be carried over fork.
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <utility>
+
+#include "base/process_mark.hpp"
 
 namespace vostok::cache {
 
@@ -18,26 +18,25 @@ class PerProcess {
  public:
   using Make = std::function<std::unique_ptr<State>()>;
 
-  explicit PerProcess(Make make) : make_(std::move(make)), current_(new Owned{getpid(), make_(), nullptr}) {}
+  explicit PerProcess(Make make) : make_(std::move(make)), current_(new Owned{{}, make_(), nullptr}) {}
   ~PerProcess() {
     Owned* owned = current_.load();
-    if (owned->process == getpid()) delete owned;
+    if (owned->process.is_here()) delete owned;
   }
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
 
   State& get() {
     Owned* known = current_.load(std::memory_order_acquire);
-    const pid_t process = getpid();
-    if (known->process == process) return *known->state;
-    auto mine = std::unique_ptr<Owned>(new Owned{process, make_(), known});
+    if (known->process.is_here()) return *known->state;
+    auto mine = std::unique_ptr<Owned>(new Owned{{}, make_(), known});
     if (current_.compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel)) return *mine.release()->state;
     return *known->state;  // another thread of this process was first
   }
 
  private:
   struct Owned {
-    pid_t process;
+    ProcessMark process;
     std::unique_ptr<State> state;
     Owned* abandoned;  ///< the parent's: kept reachable, never used
   };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/environment.hpp"
+#include "base/process_mark.hpp"
 #include "base/text.hpp"
 #include "cache/cache.hpp"
 #include "context_state.hpp"
@@ -72,14 +73,14 @@ ContextState::ContextState(const Options& options)
   cache::Opened opened = cache::open(options.cache, logger, [counts = counters] { ++counts->cache_warnings; });
   layers = std::move(opened.layers);
   exchange = std::move(opened.exchange);
-  session = std::make_shared<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
-  planner = std::make_shared<plan::Planner>(session);
+  session = make_shared_here<plan::Session>(std::move(device), std::move(opened.stores), logger, counters, options);
+  planner = make_shared_here<plan::Planner>(session);
   if (const auto file = environment("VOSTOK_CAPTURE")) capture = std::make_unique<plan::Capture>(*file, logger);
 }
 
 Context::Context() : Context(Options{}) {}
 
-Context::Context(const Options& options) : state_(std::make_shared<ContextState>(options)) {}
+Context::Context(const Options& options) : state_(make_shared_here<ContextState>(options)) {}
 
 Topology Context::topology(const CsrView& csr, Stream stream) const {
   state_->session->require_no_capture(stream, "make topology");

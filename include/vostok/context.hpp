@@ -26,7 +26,7 @@ namespace vostok {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  virtual void* allocate(std::int64_t bytes) = 0;   ///< 256-byte aligned; nullptr when there is none left
+  virtual void* allocate(std::int64_t bytes) = 0;   ///< 256-byte aligned, which is checked; nullptr when there is none left
   virtual void release(void* memory) noexcept = 0;  ///< no queued work uses it any more
 };
 
@@ -129,7 +129,8 @@ struct DeviceInfo {
 
 class ContextState;
 
-/// A handle: cheap to copy, shared, thread-safe.
+/// A handle: cheap to copy, shared, thread-safe. It does not survive fork, nor does anything made from it. In the
+/// child, calls that need the device or the caches are after_fork. Handles can be let go there: what they hold leaks.
 class Context {
  public:
   Context();  ///< default options

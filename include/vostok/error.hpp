@@ -22,7 +22,8 @@ enum class ErrorCode {
   out_of_memory,       ///< names the bytes asked for
   device_failure,      ///< the driver reported an error; carries its name and text
   io_failure,          ///< a file could not be read or written
-  internal             ///< a broken promise inside the library
+  internal,            ///< a broken promise inside the library
+  after_fork           ///< the context was made before this process was forked off, and cannot be used in it
 };
 
 /// The enumerator as text, e.g. "invalid_topology".

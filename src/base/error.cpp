@@ -20,6 +20,7 @@ const char* name(ErrorCode code) {
     case ErrorCode::device_failure: return "device_failure";
     case ErrorCode::io_failure: return "io_failure";
     case ErrorCode::internal: return "internal";
+    case ErrorCode::after_fork: return "after_fork";
   }
   return nullptr;
 }

@@ -29,7 +29,8 @@ constexpr ExitStatus exit_status_of(ErrorCode code) {
     case ErrorCode::compile_failed:
     case ErrorCode::out_of_memory:
     case ErrorCode::device_failure:
-    case ErrorCode::internal: return exit_cannot_run;
+    case ErrorCode::internal:
+    case ErrorCode::after_fork: return exit_cannot_run;
   }
   return exit_cannot_run;
 }

@@ -15,6 +15,8 @@
 
 #include <abi/tensor_map.h>
 
+#include "base/process_mark.hpp"
+
 namespace vostok::device {
 
 struct Dim3 {
@@ -105,6 +107,14 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   /// Whether it is not here, so that nothing runs: kernels are compiled for it, its memory is never touched (open_compile_only).
   virtual bool only_compiles() const { return false; }
+  /// after_fork in a child of the process that opened the device: neither threads nor a CUDA context are there. It
+  /// costs one load and no system call. `what` and `object` say what was wanted: "plan SpMM", or "execute" and "SpMM".
+  void require_here(std::string_view what, std::string_view object = {}) const {
+    if (!is_here()) [[unlikely]]
+      fail_after_fork(what, object);
+  }
+  /// Whether this process opened it. What was loaded and allocated is left alone where it did not.
+  bool is_here() const { return process_.is_here(); }
   /// Target for compilers: "sm_90" or "emulator".
   const std::string& architecture() const { return info().architecture; }
   virtual int max_shared_bytes() const = 0;  ///< per block, opt-in limit
@@ -134,6 +144,7 @@ class Device {
   /// 256-byte aligned device memory, from the allocator of the options if there is one. out_of_memory names the bytes.
   virtual void* allocate(std::int64_t bytes) = 0;
   /// Frees after all work queued so far on `streams` (those of executes that used the memory). Never blocks the host on the GPU.
+  /// Does nothing in a child process.
   virtual void release_behind(void* memory, const std::vector<Stream>& streams) noexcept = 0;
 
   /// Copies and fills below return when done, on the library's own stream after work queued so far on `after`.
@@ -153,6 +164,11 @@ class Device {
   /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the sequence.
   virtual std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) = 0;
   virtual std::optional<Clocks> clocks() const = 0;
+
+ private:
+  [[noreturn]] void fail_after_fork(std::string_view what, std::string_view object) const;
+
+  ProcessMark process_;
 };
 
 /// Device memory that belongs to one owner and is not used by queued work when it goes.

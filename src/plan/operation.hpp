@@ -181,6 +181,7 @@ template <class Problem>
 void Plan<Problem>::execute(Stream stream, const Arguments& arguments) const {
   using Op = plan::Operation<Problem>;
   const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", Op::object);
+  state.session->device().require_here("execute", Op::object);
   if constexpr (requires { typename Op::Composed; }) static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
   else plan::execute_operation(state, stream, arguments);
 }

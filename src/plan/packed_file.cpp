@@ -176,6 +176,7 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 
 std::vector<std::byte> PackedValues::save() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot save packed values: the handle is empty");
+  state_->session->device().require_here("save packed values");
   return plan::save_packed(*state_);
 }
 

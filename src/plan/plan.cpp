@@ -61,6 +61,7 @@ std::int64_t AnyPlan::workspace_bytes() const { return checked(*this).workspace_
 
 Workspace AnyPlan::make_workspace() const {
   const PlanState& state = checked(*this);
+  state.session->device().require_here("make a workspace");
   if (state.workspace_bytes == 0) return {};
   // The session lives as long as the memory: it owns the device.
   const std::shared_ptr<plan::Session> session = state.session;
@@ -84,6 +85,10 @@ FieldMap AnyPlan::config() const {
   return choice == nullptr ? FieldMap() : choice->decision->config;
 }
 
-Explanation AnyPlan::explain(Detail detail) const { return checked(*this).explain(detail); }
+Explanation AnyPlan::explain(Detail detail) const {
+  const PlanState& state = checked(*this);
+  state.session->device().require_here("explain a plan");
+  return state.explain(detail);
+}
 
 }  // namespace vostok

@@ -41,13 +41,14 @@ DeviceKey Session::device_key() const {
 }
 
 void Session::release(void* memory, const StreamSet& used) noexcept {
-  if (memory == nullptr) return;
+  if (memory == nullptr || !device_->is_here()) return;
   if (!used.overflowed()) return device_->release_behind(memory, used.streams());
   const std::lock_guard lock(mutex_);
   kept_.push_back(memory);
 }
 
 void Session::require_no_capture(Stream stream, std::string_view what) const {
+  device_->require_here(what);
   if (device_->is_capturing(stream))
     fail(ErrorCode::capture_active, "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", what);
 }

@@ -47,7 +47,8 @@ class Session {
   /// Releases memory behind the work that `used` recorded; where that is not known, when the session ends.
   void release(void* memory, const StreamSet& used) noexcept;
 
-  /// capture_active where `stream` is being captured; `what` is what the caller wanted, e.g. "plan SpMM".
+  /// Errors: after_fork where another process made the session, capture_active where `stream` is being captured.
+  /// `what` is what the caller wanted, e.g. "plan SpMM".
   void require_no_capture(Stream stream, std::string_view what) const;
 
  private:

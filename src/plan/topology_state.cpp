@@ -336,11 +336,13 @@ const TopologyStatistics& Topology::statistics() const {
 
 void Topology::release_source() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot release the source of a topology: the handle is empty");
+  state_->session()->device().require_here("release the source of a topology");
   state_->release_source();
 }
 
 std::int64_t Topology::device_bytes() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
+  state_->session()->device().require_here("read the size of a topology");
   return state_->device_bytes();
 }
 

@@ -56,10 +56,12 @@ CudaDevice::~CudaDevice() {
 }
 
 std::shared_ptr<const Kernel> CudaDevice::load(const Image& image, std::int64_t shared_bytes) {
-  return std::make_shared<const CudaKernel>(context_, image, shared_bytes);
+  require_here("load kernel", image.symbol);
+  return make_shared_here<const CudaKernel>(context_, image, shared_bytes);
 }
 
 void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const {
+  require_here("launch", "a kernel");
   const CudaKernel& loaded = cuda_kernel(kernel);
   if (!loaded.takes(argument_bytes)) [[unlikely]] {
     fail(ErrorCode::internal, "cannot launch kernel: its parameter has {} bytes, {} were given", loaded.argument_bytes(), argument_bytes);

@@ -33,8 +33,13 @@ class CudaDevice : public Device {
   void make_map(TensorMap& map) const override;
   void fill(Stream stream, void* memory, int value, std::int64_t bytes) const override;
 
-  void* allocate(std::int64_t bytes) override { return memory_->allocate(bytes); }
-  void release_behind(void* memory, const std::vector<Stream>& streams) noexcept override { memory_->release_behind(memory, streams); }
+  void* allocate(std::int64_t bytes) override {
+    require_here("allocate", "device memory");
+    return memory_->allocate(bytes);
+  }
+  void release_behind(void* memory, const std::vector<Stream>& streams) noexcept override {
+    if (is_here()) memory_->release_behind(memory, streams);
+  }
 
   /// `after` = nullptr waits for nothing: the library never touches the legacy stream. Its own handle, (Stream)0x1, can be given.
   void copy_to_device(void* destination, const void* source, std::int64_t bytes, Stream after) override;

@@ -44,7 +44,7 @@ void append(std::vector<Finding>& to, const std::vector<Finding>& from) { to.ins
 }  // namespace
 
 std::shared_ptr<Device> open_cuda(int ordinal, const OpenOptions& options) {
-  return std::make_shared<cuda::CudaDevice>(cuda::open_driver(), ordinal, options);
+  return make_shared_here<cuda::CudaDevice>(cuda::open_driver(), ordinal, options);
 }
 
 int count_cuda(std::string* why) {

@@ -95,14 +95,16 @@ class Emulator final : public Device {
   }
 
   std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) override {
+    require_here("load kernel", image.symbol);
     if (shared_bytes > block_shared_bytes)
       fail(ErrorCode::device_failure, "cannot load kernel {}: it needs {} bytes of shared memory, a block has {}", image.symbol, shared_bytes,
            block_shared_bytes);
-    return std::make_shared<const KernelLibrary>(image, shared_bytes);
+    return make_shared_here<const KernelLibrary>(image, shared_bytes);
   }
 
   void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const override {
     const auto& library = static_cast<const KernelLibrary&>(kernel);
+    require_here("launch kernel", library.name());
     check_shape(library, shape);
     if (argument_bytes != library.argument_bytes() || argument_bytes > most_argument_bytes)
       fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of arguments given, its parameter has {}", library.name(), argument_bytes,
@@ -116,8 +118,13 @@ class Emulator final : public Device {
     recorder_.queue(stream, [memory, value, bytes] { std::memset(memory, value, static_cast<std::size_t>(bytes)); });
   }
 
-  void* allocate(std::int64_t bytes) override { return memory_.allocate(bytes); }
-  void release_behind(void* memory, const std::vector<Stream>&) noexcept override { memory_.release(memory); }
+  void* allocate(std::int64_t bytes) override {
+    require_here("allocate", "device memory");
+    return memory_.allocate(bytes);
+  }
+  void release_behind(void* memory, const std::vector<Stream>&) noexcept override {
+    if (is_here()) memory_.release(memory);
+  }
 
   void copy_to_device(void* destination, const void* source, std::int64_t bytes, Stream) override {
     std::memcpy(destination, source, static_cast<std::size_t>(bytes));
@@ -170,7 +177,7 @@ class Emulator final : public Device {
 
 }  // namespace
 
-std::shared_ptr<Device> open_emulator(const OpenOptions& options, const Settings& settings) { return std::make_shared<Emulator>(options, settings); }
+std::shared_ptr<Device> open_emulator(const OpenOptions& options, const Settings& settings) { return make_shared_here<Emulator>(options, settings); }
 
 }  // namespace emulator
 

@@ -12,7 +12,7 @@
 
 #include "base/environment.hpp"
 #include "device/emulator/host_compiler.hpp"
-#include "unit/device/child_outcome.hpp"
+#include "unit/child_outcome.hpp"
 #include "unit/device/emulator_harness.hpp"
 
 using namespace emulator_test;

@@ -17,11 +17,16 @@
 #include "contains.hpp"
 #include "device/device.hpp"
 #include "device/emulator/emulator.hpp"
+#include "unit/child_outcome.hpp"
 
 namespace emulator_test {
 
 using vostok::device::emulator::Order;
+using vostok::test::ChildOutcome;
 using vostok::test::contains;
+using vostok::test::has_address_sanitizer;
+using vostok::test::has_thread_sanitizer;
+using vostok::test::in_child;
 
 inline constexpr std::array<Order, 5> orders = {
     Order{.kind = Order::Kind::forward},

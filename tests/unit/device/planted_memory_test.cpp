@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/emulator/host_compiler.hpp"
-#include "unit/device/child_outcome.hpp"
+#include "unit/child_outcome.hpp"
 #include "unit/device/emulator_harness.hpp"
 
 using namespace emulator_test;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
-#include "unit/device/child_outcome.hpp"
+#include "unit/child_outcome.hpp"
 #include "unit/device/emulator_harness.hpp"
 #include "unit/self_process.hpp"
 
