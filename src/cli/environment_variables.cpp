@@ -21,6 +21,7 @@ std::vector<EnvironmentVariable> environment_variables() {
       {.name = "CONDA_PREFIX", .meaning = "Python environment searched for NVRTC wheels, after VIRTUAL_ENV"},
       {.name = "VOSTOK_CXX", .meaning = "the emulator's compiler"},
       {.name = "CXX", .meaning = "the emulator's compiler where VOSTOK_CXX is not set; without both, c++"},
+      {.name = "VOSTOK_CXX_TIMEOUT", .meaning = "seconds after which the emulator's compiler is killed; without it 300"},
       {.name = "VOSTOK_EMULATOR_ORDER", .meaning = "order of the emulator's threads and blocks: forward, reverse or a seed"},
       {.name = "VOSTOK_EMULATOR_GUARD", .meaning = "side of the emulator's allocations that is guarded: end or start"},
   };

@@ -5,7 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <optional>
+#include <thread>
 
 #include "base/text.hpp"
 
@@ -14,8 +18,7 @@ extern char** environ;
 namespace vostok::device::emulator {
 namespace {
 
-/// Above what a process has open at the time, so that no descriptor is overwritten before it is duplicated.
-constexpr int first_shared_descriptor = 900;
+using Clock = std::chrono::steady_clock;
 
 class FileActions {
  public:
@@ -24,6 +27,8 @@ class FileActions {
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
   void duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  /// Onto itself: it is not closed at exec then.
+  void keep(int descriptor) { duplicate(descriptor, descriptor); }
   void open_null(int descriptor) { posix_spawn_file_actions_addopen(&actions_, descriptor, "/dev/null", O_RDONLY, 0); }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
@@ -31,36 +36,72 @@ class FileActions {
   posix_spawn_file_actions_t actions_ = {};
 };
 
-/// Where SIGCHLD is ignored nothing is left to wait for: what the child wrote has to tell.
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+class OwnGroup {
+ public:
+  OwnGroup() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+  }
+  ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_ = {};
+};
+
+/// Its status, or nothing where it lives on after `limit`. A wait that ends by the clock would need a descriptor or a
+/// signal of the process. So the child is looked at, with pauses that are a small part of what it has taken.
+/// Where SIGCHLD is ignored nothing is left to wait for at the end: what the child wrote has to tell.
+std::optional<int> end_within(pid_t child, std::chrono::milliseconds limit) {
+  constexpr auto shortest = std::chrono::microseconds(100);
+  constexpr auto longest = std::chrono::milliseconds(20);
+  constexpr int part = 32;
+  const auto start = Clock::now();
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (ended < 0 && errno != EINTR) return 0;
+    const auto taken = Clock::now() - start;
+    if (taken >= limit) return std::nullopt;
+    std::this_thread::sleep_for(std::clamp<Clock::duration>(taken / part, shortest, longest));
+  }
+}
+
+/// The whole group. One that the system cannot end is not waited for.
+int kill_group(pid_t child) {
+  constexpr auto grace = std::chrono::seconds(5);
+  kill(-child, SIGKILL);
+  return end_within(child, grace).value_or(128 + SIGKILL);
 }
 
 }  // namespace
 
-std::string shared_path(std::size_t i) { return fmt::format("/proc/self/fd/{}", first_shared_descriptor + static_cast<int>(i)); }
-
-ChildResult run_child(const std::vector<std::string>& command, const MemoryFile* input, std::span<const MemoryFile* const> shared) {
+ChildResult run_child(const ChildTask& task) {
   const MemoryFile log("log");
   FileActions actions;
-  for (std::size_t i = 0; i < shared.size(); ++i) actions.duplicate(shared[i]->descriptor(), first_shared_descriptor + static_cast<int>(i));
+  for (const MemoryFile* file : task.shared) actions.keep(file->descriptor());
   actions.duplicate(log.descriptor(), STDERR_FILENO);
   actions.duplicate(log.descriptor(), STDOUT_FILENO);
-  if (input != nullptr) actions.duplicate(input->descriptor(), STDIN_FILENO);
+  if (task.input != nullptr) actions.duplicate(task.input->descriptor(), STDIN_FILENO);
   else actions.open_null(STDIN_FILENO);
 
   std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : task.command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
 
   ChildResult result;
   pid_t child = 0;
-  result.status = posix_spawnp(&child, arguments[0], actions.get(), nullptr, arguments.data(), environ);
+  const OwnGroup group;
+  result.status = posix_spawnp(&child, arguments[0], actions.get(), group.get(), arguments.data(), environ);
   result.started = result.status == 0;
-  if (result.started) result.status = wait_for(child);
+  if (result.started) {
+    const std::optional<int> status = end_within(child, task.limit);
+    result.timed_out = !status;
+    result.status = status ? *status : kill_group(child);
+  }
   result.log = log.read();
   return result;
 }

@@ -1,6 +1,7 @@
 // Runs a program and waits for it.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,15 +12,19 @@ namespace vostok::device::emulator {
 
 struct ChildResult {
   bool started = false;
-  int status = 0;   ///< exit status; 128 + the signal that ended it; errno where it did not start
-  std::string log;  ///< stdout and stderr together
+  bool timed_out = false;  ///< it was killed, with all that it had started
+  int status = 0;          ///< exit status; 128 + the signal that ended it; errno where it did not start
+  std::string log;         ///< stdout and stderr together
 };
 
-/// Looks `command[0]` up in PATH; no shell is involved. `shared[i]` is open in the child as shared_path(i); `input` is
-/// its standard input.
-ChildResult run_child(const std::vector<std::string>& command, const MemoryFile* input = nullptr, std::span<const MemoryFile* const> shared = {});
+struct ChildTask {
+  std::vector<std::string> command;            ///< [0] is looked up in PATH; no shell is involved
+  std::chrono::seconds limit;                  ///< after which it is killed
+  const MemoryFile* input = nullptr;           ///< its standard input
+  std::vector<const MemoryFile*> shared = {};  ///< open in the child too, under the same path
+};
 
-/// The path of `shared[i]` in the child.
-std::string shared_path(std::size_t i);
+/// The child leads a process group of its own: what it starts ends with it, and a terminal's Ctrl-C does not reach it.
+ChildResult run_child(const ChildTask& task);
 
 }  // namespace vostok::device::emulator

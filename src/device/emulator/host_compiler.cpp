@@ -1,6 +1,7 @@
 #include "device/emulator/host_compiler.hpp"
 
-#include <array>
+#include <charconv>
+#include <chrono>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -60,9 +61,25 @@ std::vector<std::string> code_flags(bool is_clang) {
   return flags;
 }
 
+/// A kernel takes a second; a busy machine, a sanitizer and a slow disk may make a hundred of it.
+constexpr std::chrono::seconds usual_limit{300};
+constexpr const char* limit_variable = "VOSTOK_CXX_TIMEOUT";
+
+std::chrono::seconds time_limit() {
+  const auto text = environment(limit_variable);
+  if (!text) return usual_limit;
+  constexpr int most = 1'000'000;
+  int seconds = 0;
+  const char* const last = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), last, seconds);
+  if (error != std::errc() || end != last || seconds < 1 || seconds > most)
+    fail(ErrorCode::invalid_argument, "cannot compile for the emulator: {} is '{}', not seconds from 1 to {}", limit_variable, *text, most);
+  return std::chrono::seconds(seconds);
+}
+
 class HostCompiler final : public Compiler {
  public:
-  explicit HostCompiler(std::string text) : command_text_(std::move(text)), command_(split(command_text_)) {
+  HostCompiler(std::string text, std::chrono::seconds limit) : command_text_(std::move(text)), command_(split(command_text_)), limit_(limit) {
     version_ = first_line(ask("--version"));
     machine_ = first_line(ask("-dumpmachine"));
     linker_ = first_line(ask("-print-prog-name=ld"));
@@ -80,21 +97,20 @@ class HostCompiler final : public Compiler {
   bool identity_in_key() const override { return true; }
 
   Image compile(const Source& source) const override {
-    const MemoryFile text("vostok-kernel-text", translation_unit(source));
     const MemoryFile object("vostok-kernel-object");
+    {
+      const MemoryFile text("vostok-kernel-text", translation_unit(source));
+      std::vector<std::string> compile_command = command_;
+      compile_command.insert(compile_command.end(), flags_.begin(), flags_.end());
+      compile_command.insert(compile_command.end(), {"-pipe", "-c", "-x", "c++", "-", "-o", object.path()});
+      check(run_child({.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}}), source, command_text_);
+    }
     const MemoryFile library("vostok-kernel");
-    const std::array<const MemoryFile*, 2> shared = {&object, &library};
-
-    std::vector<std::string> compile_command = command_;
-    compile_command.insert(compile_command.end(), flags_.begin(), flags_.end());
-    compile_command.insert(compile_command.end(), {"-pipe", "-c", "-x", "c++", "-", "-o", shared_path(0)});
-    check(run_child(compile_command, &text, shared), source, command_[0]);
-
     // The compiler's driver would want a temporary folder to link; the linker does not.
-    std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",          "now", "-z",
-                                             "noexecstack", "-o",      shared_path(1),   shared_path(0)};
+    std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",         "now", "-z",
+                                             "noexecstack", "-o",      library.path(),   object.path()};
     link_command.insert(link_command.end(), libraries_.begin(), libraries_.end());
-    check(run_child(link_command, nullptr, shared), source, linker_);
+    check(run_child({.command = link_command, .limit = limit_, .shared = {&object, &library}}), source, linker_);
 
     Image image;
     image.binary = library.read();
@@ -107,14 +123,20 @@ class HostCompiler final : public Compiler {
   std::string ask(const char* question) const {
     std::vector<std::string> command = command_;
     command.emplace_back(question);
-    const ChildResult result = run_child(command);
+    const ChildResult result = run_child({.command = command, .limit = limit_});
+    if (result.timed_out) fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}", command_text_, question, describe_time_out());
     if (!result.started || result.status != 0)
       fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}; set VOSTOK_CXX or CXX to a C++20 compiler", command_text_, question,
            result.started ? fmt::format("ended with status {}", result.status) : fmt::format("did not start ({})", std::strerror(result.status)));
     return result.log;
   }
 
-  static void check(const ChildResult& result, const Source& source, const std::string& program) {
+  std::string describe_time_out() const {
+    return fmt::format("had not ended after {} s and was killed ({} is the time-out in seconds)", limit_.count(), limit_variable);
+  }
+
+  void check(const ChildResult& result, const Source& source, const std::string& program) const {
+    if (result.timed_out) fail(ErrorCode::compile_failed, "cannot compile {}: {} {}", source.expression, program, describe_time_out());
     if (!result.started)
       fail(ErrorCode::no_compiler, "cannot compile {}: {} did not start ({})", source.expression, program, std::strerror(result.status));
     if (result.status != 0)
@@ -138,6 +160,7 @@ class HostCompiler final : public Compiler {
 
   std::string command_text_;
   std::vector<std::string> command_;
+  std::chrono::seconds limit_;
   std::string version_;
   std::string machine_;
   std::string linker_;
@@ -153,6 +176,6 @@ std::string host_compiler_command() {
   return "c++";
 }
 
-std::unique_ptr<const Compiler> open_host_compiler() { return std::make_unique<HostCompiler>(host_compiler_command()); }
+std::unique_ptr<const Compiler> open_host_compiler() { return std::make_unique<HostCompiler>(host_compiler_command(), time_limit()); }
 
 }  // namespace vostok::device::emulator

@@ -7,7 +7,8 @@
 
 namespace vostok::device::emulator {
 
-/// VOSTOK_CXX, else CXX, else `c++`. Errors: no_compiler naming what was tried.
+/// VOSTOK_CXX, else CXX, else `c++`. It is killed where it takes longer than the seconds of VOSTOK_CXX_TIMEOUT.
+/// Errors: no_compiler naming what was tried, invalid_argument.
 std::unique_ptr<const Compiler> open_host_compiler();
 
 /// The command that would be used, for reports: runs nothing.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/device.hpp"
@@ -31,7 +32,7 @@ class KernelLibrary final : public Kernel {
 
   std::string name_;
   std::int64_t shared_bytes_;
-  MemoryFile file_;  ///< open as long as it is loaded: the loader takes an equal path for an equal library
+  std::optional<MemoryFile> file_;  ///< kept open for sanitizers, whose reports read it
   std::unique_ptr<void, int (*)(void*)> handle_;
   std::size_t argument_bytes_ = 0;
   vostok_emulator::SlotFunction* slot_ = nullptr;

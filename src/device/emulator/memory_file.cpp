@@ -1,6 +1,8 @@
 #include "device/emulator/memory_file.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,8 +13,45 @@
 
 namespace vostok::device::emulator {
 
-MemoryFile::MemoryFile(const char* name, std::string_view content) : descriptor_(memfd_create(name, MFD_CLOEXEC)) {
-  if (descriptor_ < 0) fail(ErrorCode::io_failure, "cannot make a file in memory for {}: {}", name, std::strerror(errno));
+namespace {
+
+/// What a process reads when it has no descriptor left.
+std::string descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  return fmt::format("; this process may have {} (ulimit -n)", limit.rlim_cur);
+}
+
+/// The descriptor, moved clear of standard streams that are closed here, and of those that scripts around a compiler
+/// open.
+int moved_up(int descriptor) {
+  constexpr int roomy = 100;
+  for (const int lowest : {roomy, STDERR_FILENO + 1}) {
+    if (descriptor >= lowest) return descriptor;
+    if (const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, lowest); moved >= 0) {
+      close(descriptor);
+      return moved;
+    }
+  }
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return -1;
+}
+
+int open_in_memory(const char* name) {
+  const int descriptor = memfd_create(name, MFD_CLOEXEC);
+  return descriptor < 0 ? descriptor : moved_up(descriptor);
+}
+
+}  // namespace
+
+MemoryFile::MemoryFile(const char* name, std::string_view content) : descriptor_(open_in_memory(name)) {
+  if (descriptor_ < 0) {
+    const int error = errno;
+    fail(ErrorCode::io_failure, "cannot make a file in memory for {}: {}{}", name, std::strerror(error),
+         error == EMFILE ? descriptor_limit() : std::string());
+  }
   for (std::size_t done = 0; done < content.size();) {
     const ssize_t written = pwrite(descriptor_, content.data() + done, content.size() - done, static_cast<off_t>(done));
     if (written < 0 && errno == EINTR) continue;

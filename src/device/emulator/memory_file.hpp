@@ -8,7 +8,7 @@ namespace vostok::device::emulator {
 
 class MemoryFile {
  public:
-  /// Errors: io_failure.
+  /// Errors: io_failure, which names the limit where no descriptor is left.
   explicit MemoryFile(const char* name, std::string_view content = {});
   ~MemoryFile();
   MemoryFile(MemoryFile&& other) noexcept;
@@ -17,7 +17,7 @@ class MemoryFile {
   int descriptor() const { return descriptor_; }
   /// Everything in it.
   std::string read() const;
-  /// A path that opens it in this process, valid while this object lives.
+  /// A path that opens it in this process, and in a child that shares it, valid while this object lives.
   std::string path() const;
 
  private:
