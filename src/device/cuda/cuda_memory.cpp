@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "device/user_memory.hpp"
 
 namespace vostok::device::cuda {
 
 namespace {
 
-constexpr std::uintptr_t alignment_bytes = 256;
 /// A pool keeps this share of the device's memory: what the forms of a large layer take twice over, and little enough beside a framework's own.
 constexpr std::uint64_t kept_share = 512;
 
@@ -40,19 +40,7 @@ void* CudaMemory::allocate(std::int64_t bytes) {
   if (bytes < 0) fail(ErrorCode::invalid_argument, "cannot allocate {} bytes of device memory: the size is negative", bytes);
   sweep();
   if (bytes == 0) return nullptr;
-  return allocator_ ? allocate_from_user(bytes) : allocate_from_driver(bytes);
-}
-
-void* CudaMemory::allocate_from_user(std::int64_t bytes) {
-  void* const memory = allocator_->allocate(bytes);
-  if (memory == nullptr)
-    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: the allocator of the options has none left", bytes);
-  if (reinterpret_cast<std::uintptr_t>(memory) % alignment_bytes != 0) {
-    allocator_->release(memory);
-    fail(ErrorCode::invalid_argument, "cannot use {} bytes from the allocator of the options: {} is not {}-byte aligned", bytes, memory,
-         alignment_bytes);
-  }
-  return memory;
+  return allocator_ ? allocate_from_user(*allocator_, bytes) : allocate_from_driver(bytes);
 }
 
 void* CudaMemory::allocate_from_driver(std::int64_t bytes) {

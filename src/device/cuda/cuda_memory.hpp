@@ -41,7 +41,6 @@ class CudaMemory {
   std::vector<Grave> take_finished();
   void sweep();
   void* allocate_from_driver(std::int64_t bytes);
-  void* allocate_from_user(std::int64_t bytes);
   void free(void* memory) const noexcept;
 
   std::shared_ptr<const CudaContext> context_;

@@ -6,29 +6,36 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "device/emulator/sanitizer.hpp"
+#include "device/user_memory.hpp"
 
 namespace vostok::device::emulator {
 
 void* DeviceMemory::allocate(std::int64_t bytes) {
   if (bytes < 0) fail(ErrorCode::invalid_argument, "cannot allocate device memory: bytes = {}", bytes);
-  const std::lock_guard lock(mutex_);
-  unsigned char* begin = nullptr;
+  if (allocator_ && bytes == 0) return nullptr;
+  require_room(bytes);
+  // Without the lock: the user's allocator may call back.
   Allocation allocation{.bytes = bytes, .pages = {}};
-  if (bytes <= capacity_bytes_ - live_bytes_)
-    begin = allocator_ ? static_cast<unsigned char*>(allocator_->allocate(bytes)) : map(bytes, allocation.pages);
-  if (begin == nullptr)
-    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: {} of {} bytes are in use", bytes, live_bytes_, capacity_bytes_);
+  void* const begin = allocator_ ? allocate_from_user(*allocator_, bytes) : map(bytes, allocation.pages);
   std::memset(begin, 0xff, static_cast<std::size_t>(bytes));
+  const std::lock_guard lock(mutex_);
   live_.emplace(reinterpret_cast<std::uintptr_t>(begin), std::move(allocation));
   live_bytes_ += bytes;
   return begin;
+}
+
+void DeviceMemory::require_room(std::int64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  if (bytes > capacity_bytes_ - live_bytes_)
+    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: {} of {} bytes are in use", bytes, live_bytes_, capacity_bytes_);
 }
 
 unsigned char* DeviceMemory::map(std::int64_t bytes, Pages& pages) const {
   const auto page = static_cast<std::int64_t>(page_bytes());
   const auto used = static_cast<std::size_t>(round_up(bytes, page));
   pages = Pages(used + 2 * page_bytes());
-  if (!pages || !pages.open(page_bytes(), used)) return nullptr;
+  if (!pages || !pages.open(page_bytes(), used))
+    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: the system has none left", bytes);
   unsigned char* const first = pages.begin() + page_bytes();
   unsigned char* const begin = guard_ == Guard::start ? first : first + used - round_up(bytes, 16);
   sanitizer::forbid(pages.begin(), pages.bytes());
@@ -37,12 +44,15 @@ unsigned char* DeviceMemory::map(std::int64_t bytes, Pages& pages) const {
 }
 
 void DeviceMemory::release(void* memory) noexcept {
-  const std::lock_guard lock(mutex_);
-  const auto position = live_.find(reinterpret_cast<std::uintptr_t>(memory));
-  if (position == live_.end()) return;
-  live_bytes_ -= position->second.bytes;
-  if (!position->second.pages) allocator_->release(memory);
-  live_.erase(position);
+  if (memory == nullptr) return;
+  Live::node_type gone;  // goes without the lock: the user's allocator may call back
+  {
+    const std::lock_guard lock(mutex_);
+    gone = live_.extract(reinterpret_cast<std::uintptr_t>(memory));
+    if (!gone) return;
+    live_bytes_ -= gone.mapped().bytes;
+  }
+  if (!gone.mapped().pages) allocator_->release(memory);
 }
 
 bool DeviceMemory::contains(const void* pointer) const {

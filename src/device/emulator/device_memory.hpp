@@ -19,7 +19,8 @@ class DeviceMemory {
       : guard_(guard), allocator_(std::move(allocator)), capacity_bytes_(capacity_bytes) {}
 
   /// With Guard::end the memory ends within 15 bytes of the guard, so it is 256-byte aligned only where `bytes` is a
-  /// multiple of 256, else 16-byte aligned. A user's allocator has no guards. Errors: out_of_memory.
+  /// multiple of 256, else 16-byte aligned. A user's allocator has no guards.
+  /// Errors: out_of_memory, invalid_argument (misaligned memory of the user's allocator).
   void* allocate(std::int64_t bytes);
   void release(void* memory) noexcept;
   bool contains(const void* pointer) const;
@@ -30,13 +31,16 @@ class DeviceMemory {
     Pages pages;  ///< absent where the user's allocator gave it
   };
 
+  using Live = std::map<std::uintptr_t, Allocation>;
+
+  void require_room(std::int64_t bytes) const;
   unsigned char* map(std::int64_t bytes, Pages& pages) const;
 
   Guard guard_;
   std::shared_ptr<Allocator> allocator_;
   std::int64_t capacity_bytes_;
   mutable std::mutex mutex_;
-  std::map<std::uintptr_t, Allocation> live_;
+  Live live_;
   std::int64_t live_bytes_ = 0;
 };
 

@@ -1,7 +1,9 @@
-// Device memory runs out at every allocation in turn, with kernels that run: what a user's own allocator refuses.
+// A user's own allocator has no memory, or none that is aligned, at every allocation in turn, with kernels that run.
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -17,22 +19,25 @@ using namespace vostok;
 
 namespace {
 
-/// Host memory for the emulator, until `left` allocations were served.
+/// Host memory for the emulator, until `left` allocations were served: then none, or none that is aligned.
 class Running : public Allocator {
  public:
   void* allocate(std::int64_t bytes) override {
-    if (left == 0) {
-      refused = bytes;
-      return nullptr;
-    }
-    if (left > 0) --left;
+    if (left == 0) refused = bytes;
+    if (left == 0 && !misaligns) return nullptr;
     ++live;
-    return std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, static_cast<std::size_t>((bytes + 511) / 256 * 256)));
+    if (left == 0) return memory + misalignment;
+    if (left > 0) --left;
+    return memory;
   }
   void release(void* memory) noexcept override {
     --live;
-    std::free(memory);
+    std::free(static_cast<std::byte*>(memory) - reinterpret_cast<std::uintptr_t>(memory) % 256);
   }
+
+  static constexpr int misalignment = 16;
+  bool misaligns = false;
 
   std::atomic<int> left = -1;  ///< negative: as many as are asked for
   std::atomic<int> live = 0;
@@ -55,8 +60,14 @@ void use_everything(const Context& context) {
 
 }  // namespace
 
-TEST_CASE("whichever allocation is refused, the error says its bytes, nothing leaks, and the same context goes on") {
+TEST_CASE("whichever allocation is refused or misaligned, the error says its bytes, nothing leaks, and the same context goes on") {
   const auto allocator = std::make_shared<Running>();
+  ErrorCode expected = ErrorCode::out_of_memory;
+  SUBCASE("refused") {}
+  SUBCASE("misaligned") {
+    allocator->misaligns = true;
+    expected = ErrorCode::invalid_argument;
+  }
   {
     const Context context({.device = "emulator", .allocator = allocator, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
     use_everything(context);  // every kernel is compiled
@@ -71,12 +82,14 @@ TEST_CASE("whichever allocation is refused, the error says its bytes, nothing le
         use_everything(context);
       } catch (const Error& error) {
         code = error.code();
-        CHECK(std::string(error.what()).find(std::to_string(allocator->refused) + " bytes") != std::string::npos);
+        const std::string said = error.what();
+        CHECK(said.find(std::to_string(allocator->refused) + " bytes") != std::string::npos);
+        if (allocator->misaligns) CHECK_MESSAGE(said.find("is not aligned to 256 bytes") != std::string::npos, said);
       }
       CHECK(allocator->live == idle);
       if (allocator->refused < 0) break;
       ++refusals;
-      CHECK(code == ErrorCode::out_of_memory);
+      CHECK(code == expected);
     }
     CHECK(refusals >= 20);
     allocator->left = -1;

@@ -198,7 +198,10 @@ TEST_CASE("the allocator of the options serves every allocation and gets memory 
   CHECK(none.says("640 bytes"));
   allocator->exhausted = false;
   allocator->offset = 16;
-  CHECK(caught([&] { device->allocate(64); }).code == ErrorCode::invalid_argument);
+  const Caught shifted = caught([&] { device->allocate(64); });
+  CHECK(shifted.code == ErrorCode::invalid_argument);
+  CHECK(shifted.says("64 bytes from the allocator"));
+  CHECK(shifted.says("is not aligned to 256 bytes"));
   CHECK(allocator->live.empty());
   CHECK(driver->calls("cuMemAlloc_v2") + driver->calls("cuMemAllocFromPoolAsync") == 0);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 #include <vostok/context.hpp>
@@ -79,6 +80,63 @@ TEST_CASE("a user's allocator serves every allocation of the device") {
     CHECK(allocator->live == 1);
     CHECK(device->is_device_pointer(memory.data()));
     CHECK_THROWS_AS(device->allocate(10001), vostok::Error);
+    CHECK(device->allocate(0) == nullptr);
+    CHECK(allocator->live == 1);
   }
   CHECK(allocator->live == 0);
+}
+
+TEST_CASE("memory of the user's allocator that is not aligned to 256 bytes goes back, and the error names address and bytes") {
+  struct Shifting final : vostok::Allocator {
+    void* allocate(std::int64_t) override {
+      ++live;
+      return memory + shift;
+    }
+    void release(void*) noexcept override { --live; }
+    alignas(256) unsigned char memory[4096] = {};
+    int shift = 0;
+    int live = 0;
+  };
+  const auto allocator = std::make_shared<Shifting>();
+  const auto device = open_emulator({.allocator = allocator}, {});
+  for (const int shift : {1, 16, 64, 128, 255}) {
+    CAPTURE(shift);
+    allocator->shift = shift;
+    try {
+      device->allocate(100);
+      FAIL("it was taken");
+    } catch (const vostok::Error& error) {
+      CHECK(error.code() == vostok::ErrorCode::invalid_argument);
+      std::ostringstream address;
+      address << static_cast<void*>(allocator->memory + shift);
+      CHECK(contains(error.what(), "100 bytes from the allocator"));
+      CHECK(contains(error.what(), address.str() + " is not aligned to 256 bytes"));
+    }
+    CHECK(allocator->live == 0);
+  }
+  allocator->shift = 256;
+  device->release_behind(device->allocate(100), {});
+  CHECK(allocator->live == 0);
+}
+
+TEST_CASE("the user's allocator may call the device while it serves it") {
+  struct Asking final : vostok::Allocator {
+    void* allocate(std::int64_t) override {
+      asked = !device->is_device_pointer(memory);
+      return memory;
+    }
+    void release(void*) noexcept override { given_back = !device->is_device_pointer(memory); }
+    alignas(256) unsigned char memory[256] = {};
+    vostok::device::Device* device = nullptr;
+    bool asked = false;
+    bool given_back = false;
+  };
+  const auto allocator = std::make_shared<Asking>();
+  const auto device = open_emulator({.allocator = allocator}, {});
+  allocator->device = device.get();
+  {
+    const vostok::device::Buffer memory(*device, 256);
+  }
+  CHECK(allocator->asked);
+  CHECK(allocator->given_back);
 }

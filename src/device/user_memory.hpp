@@ -1,0 +1,16 @@
+// Memory from the allocator of the options, checked.
+#pragma once
+
+#include <cstdint>
+
+#include <vostok/context.hpp>
+
+namespace vostok::device {
+
+/// What kernels may take for granted of every array and workspace.
+inline constexpr std::uintptr_t memory_alignment_bytes = 256;
+
+/// nullptr for 0 bytes, without asking. Errors: out_of_memory; invalid_argument for misaligned memory, which goes back.
+void* allocate_from_user(Allocator& allocator, std::int64_t bytes);
+
+}  // namespace vostok::device
