@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/trusted_path.hpp"
 #include "device/cuda/driver_library.hpp"
-#include "device/cuda/nvrtc_places.hpp"
 #include "device/cuda/nvrtc_program.hpp"
-#include "device/cuda/shared_object.hpp"
 
 namespace vostok::device::cuda {
 
@@ -84,30 +83,70 @@ std::string Nvrtc::probe() {
   return {};
 }
 
-NvrtcSearch NvrtcSearch::run(const std::optional<fs::path>& chosen) {
+NvrtcSearch NvrtcSearch::run(const std::vector<NvrtcPlace>& places) {
   NvrtcSearch search;
-  for (const NvrtcPlace& place : nvrtc_places(chosen)) {
+  for (const NvrtcPlace& place : places) {
     if (place.loader_name) {
-      if (search.try_open(place.pattern, true)) return search;
+      if (search.try_open(place.pattern)) return search;
       continue;
     }
     const auto files = matching_files(place.pattern);
     if (files.empty()) search.findings.push_back({.what = "nvrtc", .where = place.pattern, .state = "not there"});
-    for (const fs::path& file : files) {
-      const std::string refusal = place.must_be_ours ? foreign_owner(file) : std::string();
-      if (!refusal.empty()) {
-        search.findings.push_back({.what = "nvrtc", .where = file.string(), .state = refusal});
-      } else if (search.try_open(file.string(), false)) {
-        return search;
-      }
-    }
+    for (const fs::path& file : files)
+      if (search.try_file(file, place.named)) return search;
   }
   return search;
 }
 
+void NvrtcSearch::refuse(const fs::path& file, const std::string& doubt) {
+  const std::string state = fmt::format("ignored: {}; VOSTOK_NVRTC names it where you trust it all the same", doubt);
+  findings.push_back({.what = "nvrtc", .where = file.string(), .state = state});
+}
+
+/// Where it lies decides, and the path that this was found of is the one that is opened: a link on the way may be
+/// another by then. Nobody but root and the user can exchange anything on a trusted path.
+bool NvrtcSearch::try_file(const fs::path& file, bool named) {
+  const TrustedPath path = trusted_path(file);
+  if (!named && !path.is_trusted()) {
+    refuse(file, path.doubt);
+    return false;
+  }
+  const std::string opened = named ? fs::absolute(file).string() : path.resolved.string();
+  if (!open_builtins(opened, named)) return false;
+  Finding finding{.what = "nvrtc", .where = file.string(), .state = {}};
+  const SharedObject object = SharedObject::open(opened, &finding.state);
+  const bool used = object && use(object, finding);
+  findings.push_back(finding);
+  return used;
+}
+
+/// A name that the loader looks up.
+bool NvrtcSearch::try_open(const std::string& name) {
+  Finding finding{.what = "nvrtc", .where = name, .state = {}};
+  const SharedObject object = SharedObject::open(name, &finding.state);
+  if (object) open_builtins(object.path(), true);
+  const bool used = object && use(object, finding);
+  findings.push_back(finding);
+  return used;
+}
+
+bool NvrtcSearch::use(const SharedObject& object, Finding& finding) {
+  finding.where = object.path();
+  auto candidate = std::make_shared<Nvrtc>();
+  const std::string missing = load_table(object, *candidate);
+  finding.state = missing.empty() ? candidate->probe() : fmt::format("found, but it has no {}", missing);
+  if (!finding.state.empty()) return false;
+  candidate->path_ = finding.where;
+  finding.state = fmt::format("found, {}", candidate->identity());
+  finding.used = true;
+  nvrtc = std::move(candidate);
+  return true;
+}
+
 /// NVRTC opens its builtins by plain name at the first compile and takes what the loader's cache has, unless they are
-/// loaded already. So those that lie beside it are loaded first, by absolute path.
-void NvrtcSearch::open_builtins(const fs::path& library) {
+/// loaded already. So those that lie beside it are loaded first, by absolute path. Where one is refused, so is NVRTC: it
+/// would find that one by itself.
+bool NvrtcSearch::open_builtins(const fs::path& library, bool named) {
   std::error_code ignored;
   const fs::path folder = fs::weakly_canonical(library, ignored).parent_path();
   const auto files = matching_files(literal_pattern(folder.string()) + "/libnvrtc-builtins.so.*");
@@ -115,34 +154,20 @@ void NvrtcSearch::open_builtins(const fs::path& library) {
     findings.push_back({.what = "nvrtc builtins", .where = folder.string(), .state = "not beside libnvrtc; left to the loader"});
   }
   for (const fs::path& file : files) {
+    const TrustedPath path = trusted_path(file);
+    if (!named && !path.is_trusted()) {
+      refuse(library, path.doubt);
+      return false;
+    }
     std::string error;
-    const bool opened = static_cast<bool>(SharedObject::open(file.string(), &error));
+    const bool opened = static_cast<bool>(SharedObject::open(named ? file.string() : path.resolved.string(), &error));
     findings.push_back({.what = "nvrtc builtins", .where = file.string(), .state = opened ? "found" : error, .used = opened});
   }
-}
-
-bool NvrtcSearch::try_open(const std::string& name, bool loader_name) {
-  if (!loader_name) open_builtins(name);
-  Finding finding{.what = "nvrtc", .where = name, .state = {}};
-  auto candidate = std::make_shared<Nvrtc>();
-  if (const SharedObject object = SharedObject::open(name, &finding.state)) {
-    finding.where = object.path();
-    if (loader_name) open_builtins(object.path());
-    const std::string missing = load_table(object, *candidate);
-    finding.state = missing.empty() ? candidate->probe() : fmt::format("found, but it has no {}", missing);
-    if (finding.state.empty()) {
-      candidate->path_ = finding.where;
-      finding.state = fmt::format("found, {}", candidate->identity());
-      finding.used = true;
-      nvrtc = std::move(candidate);
-    }
-  }
-  findings.push_back(finding);
-  return finding.used;
+  return true;
 }
 
 std::shared_ptr<const Nvrtc> open_nvrtc_library(const std::optional<fs::path>& chosen) {
-  const NvrtcSearch search = NvrtcSearch::run(chosen);
+  const NvrtcSearch search = NvrtcSearch::run(nvrtc_places(chosen));
   if (!search.nvrtc) fail(ErrorCode::no_compiler, "cannot compile for a GPU: no usable NVRTC ({})", join_findings(search.findings));
   return search.nvrtc;
 }

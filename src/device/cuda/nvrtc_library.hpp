@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "device/cuda/nvrtc_api.hpp"
+#include "device/cuda/nvrtc_places.hpp"
+#include "device/cuda/shared_object.hpp"
 #include "device/device.hpp"
 
 namespace vostok::device::cuda {
@@ -41,11 +43,17 @@ struct NvrtcSearch {
   std::shared_ptr<const Nvrtc> nvrtc;
   std::vector<Finding> findings;
 
-  static NvrtcSearch run(const std::optional<std::filesystem::path>& chosen);
+  /// In the order of the places.
+  static NvrtcSearch run(const std::vector<NvrtcPlace>& places);
 
  private:
-  bool try_open(const std::string& name, bool loader_name);
-  void open_builtins(const std::filesystem::path& library);
+  /// A file that a place's pattern matches: refused, or opened by the path that it resolves to.
+  bool try_file(const std::filesystem::path& file, bool named);
+  bool try_open(const std::string& name);
+  bool use(const SharedObject& object, Finding& finding);
+  /// False where one that lies beside the library is not to be loaded.
+  bool open_builtins(const std::filesystem::path& library, bool named);
+  void refuse(const std::filesystem::path& file, const std::string& doubt);
 };
 
 /// Errors: no_compiler naming every path searched.

@@ -85,7 +85,7 @@ std::vector<Finding> find_cuda(const OpenOptions& options) {
       findings.push_back({.what = "device", .where = "cuda:0", .state = error.what()});
     }
   }
-  append(findings, cuda::NvrtcSearch::run(options.nvrtc).findings);
+  append(findings, cuda::NvrtcSearch::run(cuda::nvrtc_places(options.nvrtc)).findings);
   return findings;
 }
 

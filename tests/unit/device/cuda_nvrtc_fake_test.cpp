@@ -1,6 +1,4 @@
 // The search for NVRTC and its failures, over folders made for the test and a fake NVRTC.
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 
@@ -35,7 +33,7 @@ device::Source any_source(const std::string& architecture) {
 
 }  // namespace
 
-TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, wheels, site-packages, loader") {
+TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, site-packages, loader") {
   const VariableScope none("VOSTOK_NVRTC", std::nullopt);
   const VariableScope home("CUDA_HOME", "/opt/first");
   const VariableScope path("CUDA_PATH", "/opt/second");
@@ -47,8 +45,7 @@ TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, wheels
   CHECK(position("/opt/first/lib64/libnvrtc.so*") == 0);
   CHECK(position("/opt/first/") < position("/opt/second/"));
   CHECK(position("/opt/second/targets/*/lib") < position("/usr/local/cuda/lib64"));
-  CHECK(position("/usr/local/cuda-*/") < position(fs::current_path().string() + "/.wheels/nvidia/*/lib"));
-  CHECK(position("/.wheels/") < position("/opt/venv/lib/python3*/site-packages/nvidia/*/lib"));
+  CHECK(position("/usr/local/cuda-*/") < position("/opt/venv/lib/python3*/site-packages/nvidia/*/lib"));
   CHECK(position("/opt/venv/") < position("/usr/lib/python3*/dist-packages"));
   CHECK(places.back().loader_name);
   CHECK(places.back().pattern == "libnvrtc.so");
@@ -84,30 +81,12 @@ TEST_CASE("a path with pattern characters is taken literally") {
   CHECK(files.front() == odd);
 }
 
-TEST_CASE("code in a wheel folder that others can write is ignored") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.write("libnvrtc.so.13", "not a library");
-  CHECK(device::cuda::foreign_owner(file).empty());
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-  CHECK(contains(device::cuda::foreign_owner(file), "anyone can write"));
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::remove);
-  fs::permissions(folder.path(), fs::perms::others_write, fs::perm_options::add);
-  CHECK(contains(device::cuda::foreign_owner(file), "anyone can write"));
-  if (geteuid() != 0) {
-    MESSAGE("skipped: giving a file to another user needs root");
-    return;
-  }
-  fs::permissions(folder.path(), fs::perms::others_write, fs::perm_options::remove);
-  REQUIRE(chown(file.c_str(), 65534, 65534) == 0);
-  CHECK(contains(device::cuda::foreign_owner(file), "belongs to user 65534"));
-}
-
 TEST_CASE("a library that cannot be loaded is passed over with the loader's reason") {
   const FakeNvrtc nvrtc;
   const TemporaryFolder folder;
   const fs::path broken = folder.write("libnvrtc.so.13", "not a library");
   fs::create_symlink(nvrtc.path, folder.path() / "libnvrtc.so.12");
-  const auto search = device::cuda::NvrtcSearch::run(folder.path());
+  const auto search = device::cuda::NvrtcSearch::run(device::cuda::nvrtc_places(folder.path()));
   REQUIRE(search.nvrtc);
   CHECK(search.nvrtc->identity() == "nvrtc 12.1");
   CHECK(search.findings[1].where == broken.string());

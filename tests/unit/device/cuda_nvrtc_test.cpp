@@ -188,7 +188,7 @@ TEST_CASE("two threads compile at once and get what one gets") {
 
 TEST_CASE("NVRTC is used by absolute path together with the builtins beside it") {
   if (!real_nvrtc()) return;
-  const auto search = device::cuda::NvrtcSearch::run(std::nullopt);
+  const auto search = device::cuda::NvrtcSearch::run(device::cuda::nvrtc_places(std::nullopt));
   REQUIRE(search.nvrtc);
   const auto is_builtins = [](const device::Finding& finding) { return finding.what == "nvrtc builtins" && finding.used; };
   const auto builtins = std::find_if(search.findings.begin(), search.findings.end(), is_builtins);
