@@ -19,7 +19,7 @@ bool load_table(const SharedObject& object, NvmlApi& api) {
 }  // namespace
 
 std::unique_ptr<ClockMonitor> ClockMonitor::open(const std::string& pci_bus_id, Finding& finding) {
-  finding = {.what = "clocks", .where = environment("VOSTOK_LIBNVML").value_or("libnvidia-ml.so.1"), .state = {}};
+  finding = {.what = "clocks", .where = trusted_environment("VOSTOK_LIBNVML").value_or("libnvidia-ml.so.1"), .state = {}};
   const SharedObject object = SharedObject::open(finding.where, &finding.state);
   if (!object) return nullptr;
   finding.where = object.path();

@@ -9,7 +9,7 @@ namespace vostok::device::cuda {
 namespace {
 
 std::vector<std::string> candidates() {
-  if (auto chosen = environment("VOSTOK_LIBCUDA")) return {*chosen};
+  if (auto chosen = trusted_environment("VOSTOK_LIBCUDA")) return {*chosen};
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 

@@ -95,7 +95,10 @@ ChildResult run_child(const ChildTask& task) {
   ChildResult result;
   pid_t child = 0;
   const OwnGroup group;
-  result.status = posix_spawnp(&child, arguments[0], actions.get(), group.get(), arguments.data(), environ);
+  char path[] = "PATH=/usr/bin:/bin";
+  char* bare[] = {path, nullptr};
+  char** const variables = task.bare ? bare : environ;
+  result.status = posix_spawnp(&child, arguments[0], actions.get(), group.get(), arguments.data(), variables);
   result.started = result.status == 0;
   if (result.started) {
     const std::optional<int> status = end_within(child, task.limit);

@@ -22,6 +22,7 @@ struct ChildTask {
   std::chrono::seconds limit;                  ///< after which it is killed
   const MemoryFile* input = nullptr;           ///< its standard input
   std::vector<const MemoryFile*> shared = {};  ///< open in the child too, under the same path
+  bool bare = false;                           ///< its environment is the system's PATH and nothing else
 };
 
 /// The child leads a process group of its own: what it starts ends with it, and a terminal's Ctrl-C does not reach it.

@@ -25,6 +25,9 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
+/// PATH is not asked.
+std::string system_program(const std::string& name) { return name.find('/') == std::string::npos ? "/usr/bin/" + name : name; }
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const char* sanitizer_name() { return sanitizer::address ? "address" : sanitizer::thread ? "thread" : "none"; }
@@ -79,10 +82,12 @@ std::chrono::seconds time_limit() {
 
 class HostCompiler final : public Compiler {
  public:
-  HostCompiler(std::string text, std::chrono::seconds limit) : command_text_(std::move(text)), command_(split(command_text_)), limit_(limit) {
+  HostCompiler(std::string text, std::chrono::seconds limit, bool raised)
+      : command_text_(std::move(text)), command_(split(command_text_)), limit_(limit), raised_(raised) {
     version_ = first_line(ask("--version"));
     machine_ = first_line(ask("-dumpmachine"));
     linker_ = first_line(ask("-print-prog-name=ld"));
+    if (raised_) linker_ = system_program(linker_);
     for (const char* library : {"-print-libgcc-file-name", "-print-file-name=libm.so.6"})
       if (std::string path = first_line(ask(library)); path.starts_with('/')) libraries_.push_back(std::move(path));
     flags_ = code_flags(version_.find("clang") != std::string::npos);
@@ -103,14 +108,14 @@ class HostCompiler final : public Compiler {
       std::vector<std::string> compile_command = command_;
       compile_command.insert(compile_command.end(), flags_.begin(), flags_.end());
       compile_command.insert(compile_command.end(), {"-pipe", "-c", "-x", "c++", "-", "-o", object.path()});
-      check(run_child({.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}}), source, command_text_);
+      check(run_child({.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}, .bare = raised_}), source, command_text_);
     }
     const MemoryFile library("vostok-kernel");
     // The compiler's driver would want a temporary folder to link; the linker does not.
     std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",         "now", "-z",
                                              "noexecstack", "-o",      library.path(),   object.path()};
     link_command.insert(link_command.end(), libraries_.begin(), libraries_.end());
-    check(run_child({.command = link_command, .limit = limit_, .shared = {&object, &library}}), source, linker_);
+    check(run_child({.command = link_command, .limit = limit_, .shared = {&object, &library}, .bare = raised_}), source, linker_);
 
     Image image;
     image.binary = library.read();
@@ -123,7 +128,7 @@ class HostCompiler final : public Compiler {
   std::string ask(const char* question) const {
     std::vector<std::string> command = command_;
     command.emplace_back(question);
-    const ChildResult result = run_child({.command = command, .limit = limit_});
+    const ChildResult result = run_child({.command = command, .limit = limit_, .bare = raised_});
     if (result.timed_out) fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}", command_text_, question, describe_time_out());
     if (!result.started || result.status != 0)
       fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}; set VOSTOK_CXX or CXX to a C++20 compiler", command_text_, question,
@@ -161,6 +166,7 @@ class HostCompiler final : public Compiler {
   std::string command_text_;
   std::vector<std::string> command_;
   std::chrono::seconds limit_;
+  bool raised_;
   std::string version_;
   std::string machine_;
   std::string linker_;
@@ -170,12 +176,14 @@ class HostCompiler final : public Compiler {
 
 }  // namespace
 
-std::string host_compiler_command() {
+std::string host_compiler_command(bool raised) {
   for (const char* variable : {"VOSTOK_CXX", "CXX"})
-    if (auto value = environment(variable); value && !split(*value).empty()) return *value;
-  return "c++";
+    if (auto value = trusted_environment(variable, raised); value && !split(*value).empty()) return *value;
+  return raised ? system_program("c++") : "c++";
 }
 
-std::unique_ptr<const Compiler> open_host_compiler() { return std::make_unique<HostCompiler>(host_compiler_command(), time_limit()); }
+std::unique_ptr<const Compiler> open_host_compiler(bool raised) {
+  return std::make_unique<HostCompiler>(host_compiler_command(raised), time_limit(), raised);
+}
 
 }  // namespace vostok::device::emulator
