@@ -142,6 +142,7 @@ TEST_CASE("enumerators have the values of the toolkit's headers") {
   CHECK(same_value(Result::success, CUDA_SUCCESS));
   CHECK(same_value(Result::invalid_value, CUDA_ERROR_INVALID_VALUE));
   CHECK(same_value(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY));
+  CHECK(same_value(Result::not_initialized, CUDA_ERROR_NOT_INITIALIZED));
   CHECK(same_value(Result::invalid_image, CUDA_ERROR_INVALID_IMAGE));
   CHECK(same_value(Result::invalid_handle, CUDA_ERROR_INVALID_HANDLE));
   CHECK(same_value(Result::not_found, CUDA_ERROR_NOT_FOUND));

@@ -39,6 +39,7 @@ enum class Result : unsigned {
   success = 0,
   invalid_value = 1,
   out_of_memory = 2,
+  not_initialized = 3,
   invalid_image = 200,
   invalid_handle = 400,
   not_found = 500,

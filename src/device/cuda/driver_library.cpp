@@ -13,6 +13,11 @@ std::vector<std::string> candidates() {
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 
+/// How the driver answers in a child of fork.
+constexpr const char* fork_hint =
+    "; a process that was forked off from one that uses CUDA cannot use it, "
+    "and one that is started by exec can";
+
 /// Fills the table; the names of the required functions that are not there.
 std::string load_table(const SharedObject& object, DriverApi& api) {
   std::string missing;
@@ -58,7 +63,7 @@ std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
     return nullptr;
   }
   if (const Result result = driver->cuInit(0); result != Result::success) {
-    finding.state = fmt::format("found, but cuInit failed with {}", driver->describe(result));
+    finding.state = fmt::format("found, but cuInit failed with {}{}", driver->describe(result), result == Result::not_initialized ? fork_hint : "");
     return nullptr;
   }
   if (const Result result = driver->cuDriverGetVersion(&driver->version_); result != Result::success) {

@@ -143,6 +143,9 @@ TEST_CASE("a driver that does not start, lists no GPU or not this one is no_devi
   std::string why;
   CHECK(device::count_cuda(&why) == 0);
   CHECK(why.find("cuInit failed with") != std::string::npos);
+  CHECK(why.find("forked off") == std::string::npos);
+  driver->fail("cuInit", 0, 1, static_cast<unsigned>(device::cuda::Result::not_initialized));
+  CHECK(caught([] { device::open_cuda(0, {}); }).says("one that is started by exec can"));
 
   driver->set("devices", 0);
   const Caught none = caught([] { device::open_cuda(0, {}); });
