@@ -11,4 +11,7 @@ namespace vostok {
 /// regular file, or is longer), naming the file.
 std::string read_bounded(const std::filesystem::path& path, std::int64_t most_bytes);
 
+/// The first bytes of the file, at most so many. Waits and fails as `read_bounded`, however long the file is.
+std::string read_start(const std::filesystem::path& path, std::int64_t bytes);
+
 }  // namespace vostok

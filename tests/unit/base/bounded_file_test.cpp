@@ -35,6 +35,16 @@ TEST_CASE("a file is read to its end up to the bound, and refused above it") {
   CHECK(mentions(reason(folder / "absent", 10), "No such file"));
 }
 
+TEST_CASE("the first bytes of a file are read, however long it is") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("file", "abcdef");
+  CHECK(read_start(file, 4) == "abcd");
+  CHECK(read_start(file, 100) == "abcdef");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40U);
+  CHECK(read_start(file, 7) == std::string("abcdef\0", 7));
+  CHECK(mentions(reason(file, 1 << 20), "more than 1048576"));
+}
+
 TEST_CASE("a file that claims no size is read within the bound") {
   CHECK_FALSE(read_bounded("/proc/self/status", 1 << 20).empty());
   CHECK(mentions(reason("/proc/self/status", 10), "more than 10 bytes"));
