@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
@@ -51,6 +53,14 @@ std::string immutable_uri(const std::string& path) {
     else uri += byte;
   }
   return uri + "?mode=ro&immutable=1";
+}
+
+/// Opening a pipe would wait for its other end, reading a device never end.
+void refuse_what_is_no_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw DatabaseError(Failure::unwritable, fmt::format("cannot open {}: it is no regular file", path.string()));
 }
 
 }  // namespace
@@ -140,6 +150,7 @@ Connection::Connection(const std::filesystem::path& path, Access access, int loc
   const int flags = access == Access::read_write  ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                     : access == Access::immutable ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
                                                   : SQLITE_OPEN_READONLY;
+  refuse_what_is_no_file(path);
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &opened, flags, nullptr);
   database_.reset(opened);
@@ -174,6 +185,20 @@ sqlite3_stmt* Connection::prepare(std::string_view sql) {
 std::int64_t Connection::last_row() const { return sqlite3_last_insert_rowid(database_.get()); }
 
 std::int64_t Connection::changed_rows() const { return sqlite3_changes64(database_.get()); }
+
+Connection::Connection(std::string bytes) : Connection(":memory:", Access::read_only, 0) {
+  bytes_ = std::move(bytes);
+  // The header's two versions say whether there is a write-ahead log, which memory cannot have. What it held is not part of these bytes.
+  constexpr std::size_t header_bytes = 100;
+  constexpr std::size_t versions = 18;
+  if (bytes_.size() >= header_bytes)
+    for (const std::size_t i : {versions, versions + 1})
+      if (bytes_[i] == 2) bytes_[i] = 1;
+  const auto size = static_cast<sqlite3_int64>(bytes_.size());
+  const int result =
+      sqlite3_deserialize(database_.get(), "main", reinterpret_cast<unsigned char*>(bytes_.data()), size, size, SQLITE_DESERIALIZE_READONLY);
+  if (result != SQLITE_OK) fail_with(database_.get(), result, "open", "a database in memory");
+}
 
 Transaction::Transaction(Connection& connection, Lock lock) : connection_(connection) {
   connection_.execute(lock == Lock::immediate ? "BEGIN IMMEDIATE" : "BEGIN");

@@ -93,6 +93,8 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+  /// Reads a file's bytes in memory: nothing that lies beside the file, or changes in it later, counts.
+  explicit Connection(std::string bytes);
 
   /// Any number of statements without parameters.
   void execute(const std::string& sql);
@@ -135,6 +137,7 @@ class Connection {
   sqlite3_stmt* prepare(std::string_view sql);
 
   std::unique_ptr<Patience> patience_;
+  std::string bytes_;  // outlives the database that reads it
   std::unique_ptr<sqlite3, Close> database_;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> prepared_;  // finalised before the database closes
 };

@@ -94,6 +94,16 @@ std::optional<Content> content_of(Connection& connection) {
   return std::nullopt;
 }
 
+std::optional<Content> content_of(std::string_view first_bytes) {
+  constexpr std::string_view title("SQLite format 3\0", 16);
+  constexpr std::size_t id_position = 68;  // four bytes, the highest first
+  if (!first_bytes.starts_with(title) || first_bytes.size() < id_position + 4) return std::nullopt;
+  std::int64_t id = 0;
+  for (std::size_t i = 0; i < 4; ++i) id = id * 256 + static_cast<unsigned char>(first_bytes[id_position + i]);
+  if (id == tuning_id) return Content::tuning;
+  return id == code_id ? std::optional(Content::code) : std::nullopt;
+}
+
 void make_schema(Connection& connection, Content content) {
   {
     const Transaction one_state(connection, Transaction::Lock::shared);

@@ -14,6 +14,9 @@ enum class Content {
 /// "tuning.db", "code.db".
 const char* file_name(Content content);
 
+/// The content of a file whose first bytes these are. Nothing where it is no cache file.
+std::optional<Content> content_of(std::string_view first_bytes);
+
 /// The content of an open file, by its application id. Nothing where it is no cache file.
 std::optional<Content> content_of(Connection& connection);
 
