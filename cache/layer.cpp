@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/trusted_path.hpp"
 #include "base/unix_time.hpp"
-#include "cache/location.hpp"
 
 namespace vostok::cache {
 
@@ -41,15 +41,6 @@ bool is_same_file(const std::optional<PathFacts>& a, const std::optional<PathFac
 }
 
 }  // namespace
-
-const char* name(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::user: return "user";
-    case LayerKind::read_only: return "read-only";
-    case LayerKind::shipped: return "shipped";
-  }
-  return nullptr;
-}
 
 Layer::Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const PathProbe> probe)
     : file_(std::move(file)), reporter_(std::move(reporter)), probe_(std::move(probe)) {
@@ -99,28 +90,27 @@ bool Layer::attempt(Use use, const std::function<void(Connection&)>& work) {
 }
 
 void Layer::open() {
-  const auto reason = file_.kind == LayerKind::user ? distrust_own(file_.path, *probe_) : distrust(file_.path, *probe_);
-  if (reason) return give_up(Use::read, *reason);
-  if (!file_.writable && !probe_->facts(file_.path)) {
+  if (file_.writable) return open_to_write();
+  if (probe_->entry(file_.path)) {
+    connection_ = open_to_read(file_, *probe_);
+  } else {
     readable_ = false;
     state_ = "not there";
-    return;
   }
-  if (!file_.trusted_keys.empty())
-    if (const auto doubt = doubt_signature(file_.path, file_.trusted_keys)) return give_up(Use::read, *doubt);
-  if (file_.writable) {
-    opened_ = probe_->facts(file_.path);
-    auto connection = std::make_unique<Connection>(file_.path, Access::read_write, file_.lock_timeout_ms);
-    if (!opened_) opened_ = probe_->facts(file_.path);  // made just now
-    make_schema(*connection, file_.content);
-    connection_ = std::move(connection);
-  } else {
-    // Without locks only where no writer can be met: a shipped file is never written once it is in place.
-    const bool without_locks = file_.kind == LayerKind::shipped || nobody_can_write(file_.path, *probe_);
-    auto connection = std::make_unique<Connection>(file_.path, without_locks ? Access::immutable : Access::read_only, file_.lock_timeout_ms);
-    check_schema(*connection, file_.content);
-    connection_ = std::move(connection);
+}
+
+void Layer::open_to_write() {
+  place_ = file_.path;
+  if (probe_->entry(file_.path)) {
+    const TrustedPath found = trusted_path(file_.path, *probe_);
+    if (!found.is_trusted()) return give_up(Use::read, found.doubt);
+    place_ = found.resolved;
   }
+  opened_ = probe_->facts(place_);
+  auto connection = std::make_unique<Connection>(place_, Access::read_write, file_.lock_timeout_ms);
+  if (!opened_) opened_ = probe_->facts(place_);  // made just now
+  make_schema(*connection, file_.content);
+  connection_ = std::move(connection);
 }
 
 /// Whether another attempt makes sense.
@@ -158,17 +148,17 @@ void Layer::give_up(Use use, const std::string& reason) {
 bool Layer::set_aside() {
   was_set_aside_ = true;
   connection_.reset();
-  const FolderLock lock(file_.path.parent_path());
-  const auto there = probe_->facts(file_.path);
+  const FolderLock lock(place_.parent_path());
+  const auto there = probe_->facts(place_);
   if (!is_same_file(there, opened_)) return true;
-  const std::string aside = fmt::format("{}.damaged-{}", file_.path.string(), unix_seconds());
+  const std::string aside = fmt::format("{}.damaged-{}", place_.string(), unix_seconds());
   std::error_code failure;
   // The journal first: left behind, it would be played into the new file.
-  const std::string journal = file_.path.string() + "-journal";
+  const std::string journal = place_.string() + "-journal";
   if (probe_->facts(journal)) std::filesystem::rename(journal, aside + "-journal", failure);
-  if (!failure) std::filesystem::rename(file_.path, aside, failure);
+  if (!failure) std::filesystem::rename(place_, aside, failure);
   if (failure) return false;
-  reporter_->degraded(fmt::format("{} is malformed: set aside as {} and made anew", file_.path.string(), aside));
+  reporter_->degraded(fmt::format("{} is malformed: set aside as {} and made anew", place_.string(), aside));
   return true;
 }
 

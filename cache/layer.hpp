@@ -11,24 +11,10 @@
 
 #include "base/path_probe.hpp"
 #include "cache/database.hpp"
+#include "cache/layer_file.hpp"
 #include "cache/reporter.hpp"
-#include "cache/schema.hpp"
-#include "cache/signature.hpp"
 
 namespace vostok::cache {
-
-enum class LayerKind { user, read_only, shipped };
-const char* name(LayerKind kind);
-
-/// Which file, and what may be done with it.
-struct LayerFile {
-  LayerKind kind = LayerKind::user;
-  Content content = Content::tuning;
-  std::filesystem::path path;
-  bool writable = false;
-  int lock_timeout_ms = 0;
-  std::vector<PublicKey> trusted_keys = {};  ///< not empty: what none of them signed is not used
-};
 
 /// Not thread-safe: a store locks around its layers. Nothing but std::bad_alloc of the caller's own work gets out.
 class Layer {
@@ -54,6 +40,7 @@ class Layer {
   enum class Use { read, write };
   bool attempt(Use use, const std::function<void(Connection&)>& work);
   void open();
+  void open_to_write();
   bool recover(const DatabaseError& error, Use use);
   void give_up(Use use, const std::string& reason);
   bool set_aside();
@@ -62,6 +49,7 @@ class Layer {
   std::shared_ptr<const Reporter> reporter_;
   std::shared_ptr<const PathProbe> probe_;
   std::unique_ptr<Connection> connection_;
+  std::filesystem::path place_;      ///< the file, links resolved
   std::optional<PathFacts> opened_;  ///< which file the connection has open
   bool readable_ = true;
   bool writable_ = false;

@@ -10,15 +10,14 @@
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
+#include "base/trusted_path.hpp"
 #include "cache/cache.hpp"
 
 namespace vostok::cache {
 
 namespace {
 
-constexpr unsigned writable_by_others = 022;
 constexpr unsigned writable_by_anyone = 0222;
-constexpr unsigned sticky = 01000;
 
 // f_type of statfs(2), from each file system's own documentation.
 constexpr std::array<std::pair<std::int64_t, const char*>, 13> network_types{{{0x6969, "NFS"},
@@ -47,13 +46,8 @@ bool make_private(const std::filesystem::path& folder, const PathProbe& probe) {
   return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;  // another process may be first
 }
 
-std::optional<std::string> distrust_entry(const std::filesystem::path& path, const PathFacts& facts) {
-  if ((facts.mode & writable_by_others) == 0) return std::nullopt;
-  return fmt::format("others can write {} (mode {:o})", path.string(), facts.mode & 0777U);
-}
-
 std::optional<std::filesystem::path> absolute_variable(const char* variable) {
-  const auto value = environment(variable);
+  const auto value = trusted_environment(variable);
   if (!value || !std::filesystem::path(*value).is_absolute()) return std::nullopt;  // as the XDG specification asks
   return *value;
 }
@@ -62,9 +56,10 @@ std::optional<std::filesystem::path> absolute_variable(const char* variable) {
 
 Location locate(const CacheOptions& options) {
   if (options.folder) return {*options.folder, "option"};
-  if (const auto folder = environment("VOSTOK_CACHE_DIR")) return {*folder, "VOSTOK_CACHE_DIR"};
+  if (const auto folder = trusted_environment("VOSTOK_CACHE_DIR")) return {*folder, "VOSTOK_CACHE_DIR"};
   if (const auto folder = absolute_variable("XDG_CACHE_HOME")) return {*folder / "vostok", "XDG_CACHE_HOME"};
   if (const auto folder = absolute_variable("HOME")) return {*folder / ".cache" / "vostok", "HOME"};
+  if (privileges_are_raised()) return {std::nullopt, "this program's privileges are raised, so that no variable names a folder"};
   return {std::nullopt, "neither VOSTOK_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder"};
 }
 
@@ -86,28 +81,10 @@ FolderVerdict prepare_folder(const std::filesystem::path& folder, bool allow_net
   const auto facts = probe.facts(folder);
   if (!facts && read_only) return {FolderUse::none, network_reason};
   if (!facts || !facts->is_folder) return {FolderUse::none, fmt::format("{} is not a folder", folder.string())};
-  if (facts->owner != probe.user())
-    return {FolderUse::none, fmt::format("{} belongs to user {}, not to {}", folder.string(), facts->owner, probe.user())};
-  if (auto reason = distrust_entry(folder, *facts)) return {FolderUse::none, *reason};
+  if (auto place = trusted_path(folder, probe); !place.is_trusted()) return {FolderUse::none, std::move(place.doubt)};
   if (read_only) return {FolderUse::read_only, network_reason};
   if (!facts->is_writable || facts->on_read_only_mount) return {FolderUse::read_only, fmt::format("{} is read-only", folder.string())};
   return {};
-}
-
-std::optional<std::string> distrust(const std::filesystem::path& file, const PathProbe& probe) {
-  const auto facts = probe.facts(file);
-  if (!facts) return std::nullopt;
-  if (auto reason = distrust_entry(file, *facts)) return reason;
-  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const auto folder_facts = probe.facts(folder);
-  if (!folder_facts || (folder_facts->mode & sticky) != 0) return std::nullopt;  // sticky: others cannot replace the file
-  return distrust_entry(folder, *folder_facts);
-}
-
-std::optional<std::string> distrust_own(const std::filesystem::path& file, const PathProbe& probe) {
-  const auto facts = probe.facts(file);
-  if (facts && facts->owner != probe.user()) return fmt::format("{} belongs to user {}, not to {}", file.string(), facts->owner, probe.user());
-  return distrust(file, probe);
 }
 
 bool nobody_can_write(const std::filesystem::path& file, const PathProbe& probe) {
@@ -115,22 +92,26 @@ bool nobody_can_write(const std::filesystem::path& file, const PathProbe& probe)
   return facts && (facts->on_read_only_mount || (facts->mode & writable_by_anyone) == 0);
 }
 
-std::optional<std::filesystem::path> shipped_folder(const PathProbe& probe) {
+std::optional<std::filesystem::path> library_file() {
   Dl_info image = {};
-  if (dladdr(reinterpret_cast<const void*>(&shipped_folder), &image) == 0 || image.dli_fname == nullptr) return std::nullopt;
+  if (dladdr(reinterpret_cast<const void*>(&library_file), &image) == 0 || image.dli_fname == nullptr) return std::nullopt;
   std::error_code failure;
   auto library = std::filesystem::canonical(image.dli_fname, failure);
   if (failure) library = std::filesystem::canonical("/proc/self/exe", failure);  // an executable started by its bare name
-  const auto library_facts = probe.facts(library);
-  if (failure || !library_facts) return std::nullopt;
-  auto prefix = library.parent_path().parent_path();              // of bin/ and lib/
+  return failure ? std::nullopt : std::optional(std::move(library));
+}
+
+std::optional<ShippedFolder> shipped_folder(const PathProbe& probe, const std::optional<std::filesystem::path>& library) {
+  if (!library) return std::nullopt;
+  auto prefix = library->parent_path().parent_path();             // of bin/ and lib/
   if (prefix.filename() == "lib") prefix = prefix.parent_path();  // of lib/x86_64-linux-gnu/
-  auto folder = prefix / "share" / "vostok";
+  const auto folder = prefix / "share" / "vostok";
   const auto facts = probe.facts(folder);
   if (!facts || !facts->is_folder) return std::nullopt;
-  // A build tree's parent can be a folder where anyone makes a `share`: only who could change the library is believed.
-  const bool believed = facts->owner == 0 || facts->owner == probe.user() || facts->owner == library_facts->owner;
-  return believed ? std::optional(folder) : std::nullopt;
+  // A program's folder can lie where anybody makes a `share` beside it: only who could change the library is believed.
+  const auto owner = installation_owner(*library, probe);
+  TrustedPath place = trusted_path(folder, probe, owner);
+  return ShippedFolder{.path = place.is_trusted() ? place.resolved : folder, .installation_owner = owner, .doubt = std::move(place.doubt)};
 }
 
 }  // namespace vostok::cache

@@ -1,7 +1,10 @@
 #include "cache/open.hpp"
 
+#include <sstream>
 #include <utility>
 
+#include "base/bounded_file.hpp"
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "cache/code_store.hpp"
 #include "cache/location.hpp"
@@ -66,21 +69,39 @@ void add_read_only(Places& places, const std::filesystem::path& path, int lock_t
   };
   const auto facts = probe.facts(path);
   if (!facts) return refuse("not there");
-  if (const auto reason = distrust(path, probe)) return refuse(*reason);
   if (facts->is_folder) return add_folder(places, LayerKind::read_only, path, false, lock_timeout_ms);
   try {
-    Connection connection(path, Access::read_only, lock_timeout_ms);
-    const auto content = content_of(connection);
+    constexpr std::int64_t header_bytes = 100;
+    const auto content = content_of(read_start(path, header_bytes));
     if (!content) return refuse("no cache file of vostok");
     places.files.push_back({.kind = LayerKind::read_only, .content = *content, .path = path, .lock_timeout_ms = lock_timeout_ms});
-  } catch (const DatabaseError& error) {
+  } catch (const Error& error) {
     refuse(error.what());
   }
 }
 
-void add_shipped(Places& places, const CacheOptions& options, const PathProbe& probe) {
-  const auto folder = options.shipped ? options.shipped : shipped_folder(probe);
-  if (folder) add_folder(places, LayerKind::shipped, *folder, false, options.lock_timeout_ms);
+void add_shipped(Places& places, const CacheOptions& options, const Reporter& reporter, const PathProbe& probe) {
+  if (options.shipped) return add_folder(places, LayerKind::shipped, *options.shipped, false, options.lock_timeout_ms);
+  const auto folder = shipped_folder(probe);
+  if (!folder) return;
+  if (!folder->is_trusted()) {
+    reporter.degraded(fmt::format("{} is not used: {}", folder->path.string(), folder->doubt));
+    places.without_files.push_back({.kind = name(LayerKind::shipped), .path = folder->path.string(), .state = folder->doubt});
+    return;
+  }
+  add_folder(places, LayerKind::shipped, folder->path, false, options.lock_timeout_ms);
+  for (LayerFile& file : places.files)
+    if (file.kind == LayerKind::shipped) file.installation_owner = folder->installation_owner;
+}
+
+/// The option's, then the variable's.
+std::vector<std::filesystem::path> read_only_layers(const CacheOptions& options) {
+  std::vector<std::filesystem::path> layers = options.read_only;
+  if (!options.environment) return layers;
+  std::istringstream names(trusted_environment("VOSTOK_READ_ONLY_CACHE").value_or(""));
+  for (std::string name; std::getline(names, name, ':');)
+    if (!name.empty()) layers.emplace_back(name);
+  return layers;
 }
 
 template <class Store>
@@ -114,8 +135,8 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
   Places places;
   try {
     add_user(places, options, reporter, probe);
-    for (const std::filesystem::path& path : options.read_only) add_read_only(places, path, options.lock_timeout_ms, reporter, probe);
-    add_shipped(places, options, probe);
+    for (const std::filesystem::path& path : read_only_layers(options)) add_read_only(places, path, options.lock_timeout_ms, reporter, probe);
+    add_shipped(places, options, reporter, probe);
     demand_signatures(places, options, reporter);
   } catch (const std::exception& error) {
     reporter.degraded(error.what());

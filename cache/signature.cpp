@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 
 #include <vostok/error.hpp>
 
+#include "base/bounded_file.hpp"
 #include "base/text.hpp"
 #include "cache/replace_file.hpp"
 
@@ -48,11 +48,15 @@ std::optional<std::array<unsigned char, Size>> from_hex(std::string_view digits)
   return written == Size && end == digits.data() + digits.size() ? std::optional(bytes) : std::nullopt;
 }
 
+/// Of a key's or a signature's file. Nothing where it cannot be read, or is longer than any of them.
 std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  constexpr std::int64_t most_bytes = 4096;
+  try {
+    const std::string text = read_bounded(path, most_bytes);
+    return text.substr(0, text.find('\n'));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// What follows the title on the first line; nothing where it does not begin so.
@@ -78,17 +82,11 @@ void write_new(const std::filesystem::path& path, const std::string& text, mode_
   if (!written) fail(ErrorCode::io_failure, "cannot write {}", path.string());
 }
 
-/// The hash state over the file's bytes. False: it cannot be read.
-bool hash_file(const std::filesystem::path& path, crypto_sign_ed25519ph_state& state) {
+crypto_sign_ed25519ph_state hash_of(std::string_view bytes) {
+  crypto_sign_ed25519ph_state state;
   crypto_sign_ed25519ph_init(&state);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return false;
-  std::string piece(std::size_t{1} << 20U, '\0');
-  while (file) {
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    crypto_sign_ed25519ph_update(&state, reinterpret_cast<const unsigned char*>(piece.data()), static_cast<unsigned long long>(file.gcount()));
-  }
-  return file.eof();
+  crypto_sign_ed25519ph_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  return state;
 }
 
 struct Signature {
@@ -146,8 +144,8 @@ std::filesystem::path signature_path(const std::filesystem::path& file) { return
 void sign_file(const std::filesystem::path& file, const SigningKey& key) {
   start_sodium();
   const auto secret = from_hex<secret_bytes>(key.hex);
-  crypto_sign_ed25519ph_state state;
-  if (!secret || !hash_file(file, state)) fail(ErrorCode::io_failure, "cannot sign {}: it cannot be read", file.string());
+  if (!secret) fail(ErrorCode::io_failure, "cannot sign {}: the key holds more than hexadecimal digits", file.string());
+  auto state = hash_of(read_bounded(file, most_signed_bytes));
   std::array<unsigned char, signature_bytes> signature{};
   crypto_sign_ed25519ph_final_create(&state, signature.data(), nullptr, secret->data());
   replace_file(signature_path(file), [&](const std::filesystem::path& fresh) {
@@ -155,17 +153,19 @@ void sign_file(const std::filesystem::path& file, const SigningKey& key) {
   });
 }
 
-std::optional<std::string> doubt_signature(const std::filesystem::path& file, const std::vector<PublicKey>& trusted) {
+std::string signed_bytes(const std::filesystem::path& file, const std::vector<PublicKey>& trusted) {
   start_sodium();
   std::error_code ignored;
-  if (!std::filesystem::exists(signature_path(file), ignored)) return "it is not signed";
+  if (!std::filesystem::exists(signature_path(file), ignored)) fail(ErrorCode::io_failure, "it is not signed");
   const auto signature = read_signature(file);
-  if (!signature) return "its signature is malformed";
-  if (std::find(trusted.begin(), trusted.end(), signature->key) == trusted.end()) return "the key that signed it is not trusted";
-  crypto_sign_ed25519ph_state state;
-  if (!hash_file(file, state)) return "it cannot be read";
+  if (!signature) fail(ErrorCode::io_failure, "its signature is malformed");
+  if (std::find(trusted.begin(), trusted.end(), signature->key) == trusted.end())
+    fail(ErrorCode::io_failure, "the key that signed it is not trusted");
+  std::string bytes = read_bounded(file, most_signed_bytes);
+  auto state = hash_of(bytes);
   const bool is_good = crypto_sign_ed25519ph_final_verify(&state, signature->bytes.data(), signature->key_bytes.data()) == 0;
-  return is_good ? std::nullopt : std::optional<std::string>("it is not what was signed");
+  if (!is_good) fail(ErrorCode::io_failure, "it is not what was signed");
+  return bytes;
 }
 
 std::optional<PublicKey> signer_of(const std::filesystem::path& file) {

@@ -1,6 +1,7 @@
 // Detached Ed25519 signatures (libsodium) of cache files that are shipped: FILE.sig beside FILE.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -34,13 +35,15 @@ PublicKey parse_public_key(const std::string& digits_or_path);
 /// FILE.sig.
 std::filesystem::path signature_path(const std::filesystem::path& file);
 
-/// Writes FILE.sig: the public key and the signature of the file's bytes (Ed25519ph, RFC 8032: the file is hashed in pieces, so that its
-/// size does not matter). Errors: io_failure.
+/// What is signed is read into memory as a whole: as many bytes as a code.db has at most by default.
+constexpr std::int64_t most_signed_bytes = std::int64_t{512} << 20;
+
+/// Writes FILE.sig: the public key and the signature of the file's bytes (Ed25519ph, RFC 8032). Errors: io_failure.
 void sign_file(const std::filesystem::path& file, const SigningKey& key);
 
-/// Why the file is not to be believed: unsigned, signed by a key that is none of these, or changed since it was signed. Nothing: it is
-/// what one of the keys signed. Never throws for what lies in either file.
-std::optional<std::string> doubt_signature(const std::filesystem::path& file, const std::vector<PublicKey>& trusted);
+/// The file's bytes, read once, as one of the keys signed them. Errors: io_failure, saying why they are not to be believed: unsigned, signed by
+/// another key, not what was signed, longer than most_signed_bytes, no regular file.
+std::string signed_bytes(const std::filesystem::path& file, const std::vector<PublicKey>& trusted);
 
 /// The key that FILE.sig names, without checking anything; nothing where there is no such file or it is malformed.
 std::optional<PublicKey> signer_of(const std::filesystem::path& file);

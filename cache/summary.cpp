@@ -1,5 +1,6 @@
 #include "cache/summary.hpp"
 
+#include <memory>
 #include <system_error>
 
 #include "base/text.hpp"
@@ -54,6 +55,16 @@ void check_code(Connection& connection, Faults& faults) {
   }
 }
 
+/// Where keys are given, those bytes whose signature was checked, as a layer reads them.
+std::unique_ptr<Connection> open_signed(const std::filesystem::path& path, const std::vector<PublicKey>& trusted, Faults& faults) {
+  try {
+    if (!trusted.empty()) return std::make_unique<Connection>(signed_bytes(path, trusted));
+  } catch (const Error& error) {
+    faults.emplace_back(error.what());
+  }
+  return std::make_unique<Connection>(path, Access::read_only, tool_lock_timeout_ms);
+}
+
 }  // namespace
 
 FileSummary summarise(const std::filesystem::path& path) {
@@ -76,7 +87,8 @@ FileSummary summarise(const std::filesystem::path& path) {
 std::vector<std::string> faults_of(const std::filesystem::path& path, const std::vector<PublicKey>& trusted) {
   Faults faults;
   try {
-    Connection connection(path, Access::read_only, tool_lock_timeout_ms);
+    const auto opened = open_signed(path, trusted, faults);
+    Connection& connection = *opened;
     const Content content = known_content(connection, path);
     check_pages(connection, faults);
     if (content == Content::tuning) check_tuning(connection, faults);
@@ -84,8 +96,6 @@ std::vector<std::string> faults_of(const std::filesystem::path& path, const std:
   } catch (const Error& error) {
     faults.emplace_back(error.what());
   }
-  if (trusted.empty()) return faults;
-  if (auto doubt = doubt_signature(path, trusted)) faults.push_back(*std::move(doubt));
   return faults;
 }
 

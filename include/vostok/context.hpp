@@ -36,7 +36,8 @@ enum class LogLevel { info, warning };
 struct CacheOptions {
   bool enabled = true;                                    ///< false: memory only
   std::optional<std::filesystem::path> folder = {};       ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
-  std::vector<std::filesystem::path> read_only = {};      ///< further files, asked after the folder's, first match wins
+  std::vector<std::filesystem::path> read_only = {};      ///< further files, or folders of them, asked after the folder's, first match wins
+  bool environment = true;                                ///< after those, what VOSTOK_READ_ONLY_CACHE names (a list with colons)
   bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
   std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
   std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first

@@ -51,7 +51,7 @@ std::filesystem::path cache_file_or_own(const std::string& given, cache::Content
 std::vector<std::filesystem::path> cache_files_here() {
   std::vector<std::filesystem::path> files;
   if (const auto folder = cache::locate({}).folder) add_if_there(files, *folder);
-  if (const auto folder = cache::shipped_folder(PathProbe())) add_if_there(files, *folder);
+  if (const auto folder = cache::shipped_folder(PathProbe()); folder && folder->is_trusted()) add_if_there(files, folder->path);
   return files;
 }
 

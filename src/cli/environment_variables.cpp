@@ -9,6 +9,7 @@ std::vector<EnvironmentVariable> environment_variables() {
       {.name = "VOSTOK_CACHE_DIR", .meaning = "folder of tuning.db and code.db"},
       {.name = "XDG_CACHE_HOME", .meaning = "without VOSTOK_CACHE_DIR: the caches are in its subfolder vostok"},
       {.name = "HOME", .meaning = "without the two above: the caches are in .cache/vostok; also searched for NVRTC wheels"},
+      {.name = "VOSTOK_READ_ONLY_CACHE", .meaning = "further cache files, or folders of them, read after the user's own; separated by colons"},
       {.name = "VOSTOK_CAPTURE", .meaning = "problem file that every problem is appended to which a program plans"},
       {.name = "VOSTOK_TOOL", .meaning = "the tool that programs start as the tuner's worker process"},
       {.name = "PATH", .meaning = "without VOSTOK_TOOL, and where the program is not the tool: searched for vostok"},

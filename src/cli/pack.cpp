@@ -72,13 +72,13 @@ std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& fo
   const std::string tuning = cache::file_name(cache::Content::tuning);
   const cache::Location user = options.cache.empty() ? cache::locate({}) : cache::Location{.folder = options.cache};
   if (user.folder) add(*user.folder / tuning);
-  if (const auto shipped = cache::shipped_folder(PathProbe())) add(*shipped / tuning);
+  if (const auto shipped = cache::shipped_folder(PathProbe()); shipped && shipped->is_trusted()) add(shipped->path / tuning);
   return files;
 }
 
 /// Tuned choices without any code: every kernel that a plan needs is compiled into the folder.
 CacheOptions caches_in(const fs::path& folder, const std::vector<fs::path>& tuned) {
-  return {.folder = folder / "packed", .read_only = tuned, .shipped = folder / "none", .max_code_bytes = std::int64_t{1} << 40};
+  return {.folder = folder / "packed", .read_only = tuned, .environment = false, .shipped = folder / "none", .max_code_bytes = std::int64_t{1} << 40};
 }
 
 /// The GPUs that a tuning.db, or its dump, has rows of.

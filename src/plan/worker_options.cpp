@@ -16,6 +16,7 @@ void visit_options(O& options, Visit&& visit) {
   visit("cache.enabled", options.cache.enabled);
   visit("cache.folder", options.cache.folder);
   visit("cache.read_only", options.cache.read_only);
+  visit("cache.environment", options.cache.environment);
   visit("cache.allow_network_folder", options.cache.allow_network_folder);
   visit("cache.shipped", options.cache.shipped);
   visit("cache.max_code_bytes", options.cache.max_code_bytes);

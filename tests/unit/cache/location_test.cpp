@@ -42,13 +42,16 @@ struct FakeProbe : PathProbe {
   std::optional<unsigned> owner;  ///< of everything
   bool folders_are_writable = true;
 
-  std::optional<PathFacts> facts(const std::filesystem::path& path) const override {
-    auto found = PathProbe::facts(path);
+  std::optional<PathFacts> facts(const std::filesystem::path& path) const override { return changed(PathProbe::facts(path)); }
+  std::optional<PathFacts> entry(const std::filesystem::path& path) const override { return changed(PathProbe::entry(path)); }
+  std::int64_t filesystem_type(const std::filesystem::path&) const override { return type; }
+
+ private:
+  std::optional<PathFacts> changed(std::optional<PathFacts> found) const {
     if (found && owner) found->owner = *owner;
     if (found && found->is_folder) found->is_writable = folders_are_writable;
     return found;
   }
-  std::int64_t filesystem_type(const std::filesystem::path&) const override { return type; }
 };
 
 void check_memory_only(Opening& opening, int warnings) {
@@ -151,7 +154,7 @@ TEST_CASE("a folder or a file that others can write is ignored, with one warning
   const TemporaryFolder folder;
   fill(folder / "c");
   SUBCASE("the folder") {
-    REQUIRE(chmod((folder / "c").c_str(), 0770) == 0);
+    REQUIRE(chmod((folder / "c").c_str(), 0707) == 0);
     Opening opening(in_folder(folder / "c"));
     check_memory_only(opening, 1);
     CHECK(opening.said("others can write"));

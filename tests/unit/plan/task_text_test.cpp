@@ -94,6 +94,7 @@ TEST_CASE("a worker's options are its owner's, but for what cannot leave a proce
   options.cache = {.enabled = true,
                    .folder = "/a folder/here",
                    .read_only = {"/one", "/two"},
+                   .environment = false,
                    .max_code_bytes = 7,
                    .trusted_keys = {"ab01", "/keys/fleet.pub"},
                    .lock_timeout_ms = 11};
@@ -102,6 +103,7 @@ TEST_CASE("a worker's options are its owner's, but for what cannot leave a proce
   CHECK(worker.max_workspace_bytes == 12345);
   CHECK(worker.cache.folder == options.cache.folder);
   CHECK(worker.cache.read_only == options.cache.read_only);
+  CHECK_FALSE(worker.cache.environment);
   CHECK_FALSE(worker.cache.shipped.has_value());
   CHECK(worker.cache.max_code_bytes == 7);
   CHECK(worker.cache.trusted_keys == options.cache.trusted_keys);
