@@ -100,11 +100,14 @@ void Layer::open() {
 }
 
 void Layer::open_to_write() {
-  place_ = file_.path;
-  if (probe_->entry(file_.path)) {
-    const TrustedPath found = trusted_path(file_.path, *probe_);
-    if (!found.is_trusted()) return give_up(Use::read, found.doubt);
-    place_ = found.resolved;
+  const bool is_made_anew = was_set_aside_ && !probe_->facts(place_);  // where a link leads that leads nowhere now
+  if (!is_made_anew) {
+    place_ = file_.path;
+    if (probe_->entry(file_.path)) {
+      const TrustedPath found = trusted_path(file_.path, *probe_);
+      if (!found.is_trusted()) return give_up(Use::read, found.doubt);
+      place_ = found.resolved;
+    }
   }
   opened_ = probe_->facts(place_);
   auto connection = std::make_unique<Connection>(place_, Access::read_write, file_.lock_timeout_ms);

@@ -11,8 +11,9 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& reason) { throw DatabaseError(Failure::unwritable, reason); }
 
-/// Whether SQLite would look for a log beside the file, and make one.
-bool has_write_ahead_log(const std::filesystem::path& path) {
+/// Whether SQLite would read a log beside the file, or make one.
+bool has_write_ahead_log(const std::filesystem::path& path, const PathProbe& probe) {
+  if (probe.entry(path.string() + "-wal")) return true;
   constexpr std::size_t versions = 18;
   const std::string start = read_start(path, versions + 2);
   return start.size() == versions + 2 && (start[versions] == 2 || start[versions + 1] == 2);
@@ -22,7 +23,7 @@ bool has_write_ahead_log(const std::filesystem::path& path) {
 std::unique_ptr<Connection> open_place(const LayerFile& file, const std::filesystem::path& place, const PathProbe& probe) {
   if (file.kind == LayerKind::shipped || nobody_can_write(place, probe))
     return std::make_unique<Connection>(place, Access::immutable, file.lock_timeout_ms);
-  if (has_write_ahead_log(place)) refuse("it was written with a write-ahead log, which is not read (PRAGMA journal_mode = DELETE ends it)");
+  if (has_write_ahead_log(place, probe)) refuse("it has a write-ahead log, which is not read (PRAGMA journal_mode = DELETE ends it)");
   return std::make_unique<Connection>(place, Access::read_only, file.lock_timeout_ms);
 }
 
@@ -44,6 +45,11 @@ const char* name(LayerKind kind) {
     case LayerKind::shipped: return "shipped";
   }
   return nullptr;
+}
+
+std::optional<Content> content_in(const std::filesystem::path& path) {
+  constexpr std::int64_t header_bytes = 100;
+  return content_of(read_start(path, header_bytes));
 }
 
 std::unique_ptr<Connection> open_to_read(const LayerFile& file, const PathProbe& probe) {

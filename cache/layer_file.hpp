@@ -28,6 +28,9 @@ struct LayerFile {
   std::optional<unsigned> installation_owner = {};  ///< of the library's own installation, where the file is part of that
 };
 
+/// The content of a file as its first bytes say. Nothing where it is no cache file. Errors: io_failure (it cannot be read, is no regular file).
+std::optional<Content> content_in(const std::filesystem::path& path);
+
 /// Rows from places that are not trusted are read into memory as a whole.
 constexpr std::int64_t most_untrusted_bytes = std::int64_t{64} << 20;
 

@@ -3,7 +3,6 @@
 #include <sstream>
 #include <utility>
 
-#include "base/bounded_file.hpp"
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "cache/code_store.hpp"
@@ -71,8 +70,7 @@ void add_read_only(Places& places, const std::filesystem::path& path, int lock_t
   if (!facts) return refuse("not there");
   if (facts->is_folder) return add_folder(places, LayerKind::read_only, path, false, lock_timeout_ms);
   try {
-    constexpr std::int64_t header_bytes = 100;
-    const auto content = content_of(read_start(path, header_bytes));
+    const auto content = content_in(path);
     if (!content) return refuse("no cache file of vostok");
     places.files.push_back({.kind = LayerKind::read_only, .content = *content, .path = path, .lock_timeout_ms = lock_timeout_ms});
   } catch (const Error& error) {

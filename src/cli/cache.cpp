@@ -55,6 +55,13 @@ std::vector<std::filesystem::path> cache_files_here() {
   return files;
 }
 
+std::vector<cache::PublicKey> public_keys(const std::vector<std::string>& given) {
+  std::vector<cache::PublicKey> keys;
+  keys.reserve(given.size());
+  for (const std::string& key : given) keys.push_back(cache::parse_public_key(key));
+  return keys;
+}
+
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   return sparse::read_bytes(path);

@@ -19,9 +19,7 @@ namespace {
 int verify(const std::vector<std::string>& given, const std::vector<std::string>& keys, bool json) {
   std::vector<std::filesystem::path> files(given.begin(), given.end());
   if (files.empty()) files = cache_files_here();
-  std::vector<cache::PublicKey> trusted;
-  trusted.reserve(keys.size());
-  for (const std::string& key : keys) trusted.push_back(cache::parse_public_key(key));
+  const std::vector<cache::PublicKey> trusted = public_keys(keys);
   auto array = nlohmann::ordered_json::array();
   bool good = true;
   for (const std::filesystem::path& file : files) {

@@ -35,6 +35,9 @@ std::filesystem::path cache_file_or_own(const std::string& given, cache::Content
 /// Of the user's two files and the shipped ones, those that are there.
 std::vector<std::filesystem::path> cache_files_here();
 
+/// What --trust named. Errors: as parse_public_key.
+std::vector<cache::PublicKey> public_keys(const std::vector<std::string>& given);
+
 /// The bytes of a text file, or of stdin for "-". Errors: io_failure.
 std::string read_text(const std::string& path);
 

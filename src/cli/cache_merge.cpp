@@ -7,7 +7,9 @@
 
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "base/trusted_path.hpp"
 #include "cache/dump.hpp"
+#include "cache/layer_file.hpp"
 #include "cache/merge.hpp"
 #include "cache/rank.hpp"
 #include "cache/replace_file.hpp"
@@ -21,9 +23,9 @@ namespace {
 
 bool holds_code(const std::string& file) {
   try {
-    return cache::summarise(file).content == cache::Content::code;
-  } catch (const cache::DatabaseError&) {
-    return false;  // a text, or not readable: reading it says why
+    return cache::content_in(file) == cache::Content::code;
+  } catch (const Error&) {
+    return false;  // not readable: reading it says why
   }
 }
 
@@ -34,28 +36,46 @@ void merge_tuning(const std::vector<std::string>& files, const std::string& out)
   cache::write_content(std::move(all), out);
 }
 
-void merge_kernels(const std::vector<std::string>& files, const std::string& out) {
-  const TemporaryFolder steps;
-  std::filesystem::path all = files.front();
-  for (std::size_t i = 1; i < files.size(); ++i) {
-    const auto step = steps / fmt::format("{}.db", i);
-    cache::Connection a(all, cache::Access::read_only, cache::tool_lock_timeout_ms);
-    cache::Connection b(files[i], cache::Access::read_only, cache::tool_lock_timeout_ms);
-    cache::Connection both(step, cache::Access::read_write, cache::tool_lock_timeout_ms);
-    cache::make_schema(both, cache::Content::code);
-    cache::merge_code(a, b, both);
-    all = step;
+/// Merged kernels have no signature and no place of their own any more: only what could be used from its file is taken.
+std::unique_ptr<cache::Connection> open_kernels(const std::string& file, const std::vector<cache::PublicKey>& trusted) {
+  const bool needs_key = !trusted_path(file).is_trusted();
+  try {
+    return cache::open_to_read({.kind = cache::LayerKind::read_only,
+                                .content = cache::Content::code,
+                                .path = file,
+                                .lock_timeout_ms = cache::tool_lock_timeout_ms,
+                                .trusted_keys = needs_key ? trusted : std::vector<cache::PublicKey>()},
+                               PathProbe());
+  } catch (const cache::DatabaseError& error) {
+    fail(ErrorCode::io_failure, "cannot merge {}: {}{}", file, error.what(), needs_key && trusted.empty() ? " (--trust KEY)" : "");
   }
-  cache::replace_file(out, [&](const std::filesystem::path& fresh) { std::filesystem::copy_file(all, fresh); });
+}
+
+void merge_kernels(const std::vector<std::string>& files, const std::vector<cache::PublicKey>& trusted, const std::string& out) {
+  const TemporaryFolder steps;
+  const auto make = [&](std::size_t step) {
+    auto file = std::make_unique<cache::Connection>(steps / fmt::format("{}.db", step), cache::Access::read_write, cache::tool_lock_timeout_ms);
+    cache::make_schema(*file, cache::Content::code);
+    return file;
+  };
+  auto all = make(0);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto both = make(i + 1);
+    cache::merge_code(*all, *open_kernels(files[i], trusted), *both);
+    all = std::move(both);
+  }
+  all.reset();
+  cache::replace_file(out,
+                      [&](const std::filesystem::path& fresh) { std::filesystem::copy_file(steps / fmt::format("{}.db", files.size()), fresh); });
   std::printf("%lld kernels\n", static_cast<long long>(cache::summarise(out).kernels));
 }
 
-int merge(const std::vector<std::string>& files, const std::string& out) {
+int merge(const std::vector<std::string>& files, const std::vector<std::string>& keys, const std::string& out) {
   const bool code = holds_code(files.front());
   for (const std::string& file : files)
     if (holds_code(file) != code)
       fail(ErrorCode::invalid_argument, "cannot merge {} and {}: one holds kernels, the other tuning rows", files.front(), file);
-  if (code) merge_kernels(files, out);
+  if (code) merge_kernels(files, public_keys(keys), out);
   else merge_tuning(files, out);
   return exit_success;
 }
@@ -98,18 +118,22 @@ int rank(RankOptions options) {
 void add_cache_merge(CLI::App& parent, int& status) {
   auto files = std::make_shared<std::vector<std::string>>();
   auto out = std::make_shared<std::string>();
+  auto keys = std::make_shared<std::vector<std::string>>();
   CLI::App& app = *parent.add_subcommand("merge", "Several files as one: the order in which they are named decides nothing");
   app.footer(
       "Files are tuning.db or dumps of them, or all code.db. Of rows of one name the better stays. Trials: a failure stands, then more\n"
       "rounds, then the smaller median. Winners: the newer library, more rounds, the smaller median. Kernels: the newer compiler. What is\n"
       "equal in that is decided by the rows' digests, so that merging A and B gives the same bytes as merging B and A.\n"
+      "Kernels are taken of files that nobody but root and you can have written, and of those that a trusted key has signed.\n"
       "\n"
       "Examples:\n"
       "  vostok cache merge node1.db node2.db --out fleet.db\n"
-      "  vostok cache merge sm80.db sm90.db --out code.db        kernels of two packs");
+      "  vostok cache merge sm80.db sm90.db --out code.db        kernels of two packs\n"
+      "  vostok cache merge /shared/a.db /shared/b.db --trust team.pub --out code.db");
   app.add_option("files", *files, "Files")->type_name("FILE")->required();
   app.add_option("--out", *out, "File to make; one that is there is replaced")->type_name("FILE")->required();
-  app.callback([files, out, &status] { status = merge(*files, *out); });
+  app.add_option("--trust", *keys, "Public key, by file or digits: kernels that it signed are taken from anywhere")->type_name("KEY")->take_all();
+  app.callback([files, keys, out, &status] { status = merge(*files, *keys, *out); });
 }
 
 void add_cache_rank(CLI::App& parent, int& status) {

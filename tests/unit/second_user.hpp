@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace vostok::test {
 
@@ -42,6 +45,29 @@ inline std::string as_user(unsigned user, const std::function<std::string()>& wo
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : "failed: the child ended with status " + std::to_string(status);
+}
+
+/// What one case of this test executable prints, started as that user from a copy at `program`, in an environment that has `variables`
+/// ("NAME=value") too; it begins with "passed: " where the case passed.
+inline std::string run_copy_as(unsigned user, const std::filesystem::path& program, const std::string& test_case,
+                               const std::vector<std::string>& variables) {
+  return as_user(user, [&] {
+    std::string command = "env";
+    for (const std::string& variable : variables) command += " '" + variable + "'";
+    command += " '" + program.string() + "' '-tc=" + test_case + "' 2>&1";
+    FILE* output = ::popen(command.c_str(), "r");
+    if (output == nullptr) return std::string("failed: cannot start it");
+    std::string text;
+    for (int byte = 0; (byte = std::fgetc(output)) != EOF;) text += static_cast<char>(byte);
+    const bool passed = ::pclose(output) == 0 && text.find("1 passed") != std::string::npos;
+    return (passed ? "passed: " : "failed: ") + text;
+  });
+}
+
+/// Copies this executable there, for everybody to start.
+inline void copy_self(const std::filesystem::path& program) {
+  std::filesystem::copy_file("/proc/self/exe", program);
+  std::filesystem::permissions(program, std::filesystem::perms(0755));
 }
 
 }  // namespace vostok::test

@@ -2,6 +2,8 @@
 #include "base/trusted_path.hpp"
 
 #include <doctest/doctest.h>
+#include <pwd.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -9,8 +11,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
-#include <set>
 
 #include "base/temporary_folder.hpp"
 #include "unit/second_user.hpp"
@@ -299,4 +301,55 @@ TEST_CASE("the owner of a library counts where nobody else could change it") {
   CHECK(installation_owner(library) == test::second_user);
   REQUIRE(chmod((folder / "lib").c_str(), 01777) == 0);
   CHECK_FALSE(installation_owner(library).has_value());
+}
+
+TEST_CASE("the system's lists tell which group is a user's private one") {
+  if (!test::can_be_other_users()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  constexpr unsigned daemon = 1;
+  const passwd* entry = getpwuid(daemon);
+  if (entry == nullptr || std::string(entry->pw_name) != "daemon" || entry->pw_gid != daemon) {
+    MESSAGE("skipped: no user daemon with a group of its own");
+    return;
+  }
+  const auto judged = [](unsigned user) {
+    return test::as_user(user, [] {
+      std::string groups;
+      for (const unsigned group : {0U, daemon, 2U, test::second_user}) groups += PathProbe().is_private_group(group) ? "+" : "-";
+      return groups;
+    });
+  };
+  CHECK(judged(daemon) == "++--");
+  CHECK(judged(test::second_user) == "+---");  // a user that no list knows
+}
+
+TEST_CASE("on a disk an owner outside the user namespace is accepted on a read-only mount only") {
+  if (!test::can_be_other_users()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  folder.write("image/file", "");
+  const std::string image = folder / "image";
+  // In the namespace the second user is all there is, and root's files belong to nobody. Its root folder is the image.
+  const std::string said = test::as_user(test::second_user, [&] {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return std::string("no user namespace: ") + std::strerror(errno);
+    std::ofstream("/proc/self/uid_map") << test::second_user << ' ' << test::second_user << " 1";
+    constexpr unsigned long read_only = MS_REMOUNT | MS_BIND | MS_RDONLY;
+    const bool mounted = mount(image.c_str(), image.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (!mounted || chroot(image.c_str()) != 0 || chdir("/") != 0) return std::string("no mount: ") + std::strerror(errno);
+    const std::string before = trusted_path("/file").doubt;
+    const bool remounted =
+        mount(nullptr, "/", nullptr, read_only, nullptr) == 0 || mount(nullptr, "/", nullptr, read_only | MS_NOSUID | MS_NODEV, nullptr) == 0;
+    if (!remounted) return std::string("no read-only mount: ") + std::strerror(errno);
+    return before + "|" + trusted_path("/file").doubt;
+  });
+  if (said.starts_with("no ")) {
+    MESSAGE("skipped: ", said);
+    return;
+  }
+  CHECK(said == "/ belongs to a user that this user namespace does not know|");
 }
