@@ -20,11 +20,6 @@ namespace vostok {
 
 namespace {
 
-bool is_on_read_only_mount(const std::filesystem::path& path) {
-  struct statvfs mount = {};
-  return ::statvfs(path.c_str(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
-}
-
 PathFacts facts_of(const struct stat& status) {
   return {.is_folder = S_ISDIR(status.st_mode),
           .is_file = S_ISREG(status.st_mode),
@@ -37,11 +32,9 @@ PathFacts facts_of(const struct stat& status) {
           .inode = status.st_ino};
 }
 
-void add_what_stat_does_not_tell(PathFacts& facts, const std::filesystem::path& path) {
-  facts.is_writable = ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
-  facts.on_read_only_mount = is_on_read_only_mount(path);
-  // With a list the mode shows the most that any entry of it may do as the group's permission.
-  if ((facts.mode & S_IWGRP) != 0) facts.has_access_list = ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+/// With a list the mode shows the most that any entry of it may do as the group's permission.
+bool has_access_list(const PathFacts& facts, const std::filesystem::path& path) {
+  return (facts.mode & S_IWGRP) != 0 && ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
 
 /// Calls a function of the getpwuid_r kind with a larger buffer until it is enough. False: it found nothing.
@@ -102,7 +95,9 @@ std::optional<PathFacts> PathProbe::facts(const std::filesystem::path& path) con
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   PathFacts facts = facts_of(status);
-  add_what_stat_does_not_tell(facts, path);
+  facts.is_writable = ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  facts.on_read_only_mount = is_on_read_only_mount(path);
+  facts.has_access_list = has_access_list(facts, path);
   return facts;
 }
 
@@ -110,9 +105,13 @@ std::optional<PathFacts> PathProbe::entry(const std::filesystem::path& path) con
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
   PathFacts facts = facts_of(status);
-  if (facts.is_link) facts.on_read_only_mount = is_on_read_only_mount(path.parent_path());
-  else add_what_stat_does_not_tell(facts, path);
+  if (!facts.is_link) facts.has_access_list = has_access_list(facts, path);
   return facts;
+}
+
+bool PathProbe::is_on_read_only_mount(const std::filesystem::path& path) const {
+  struct statvfs mount = {};
+  return ::statvfs(path.c_str(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
 }
 
 std::optional<std::filesystem::path> PathProbe::link_target(const std::filesystem::path& path) const {

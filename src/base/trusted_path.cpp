@@ -20,7 +20,8 @@ class Walk {
   /// Why the path is not trusted, or nothing; `place` is then where it ends.
   std::string follow(const std::filesystem::path& path) {
     push(path);
-    std::string doubt = check_entry(place_);
+    const auto root = probe_.entry(place_);
+    std::string doubt = root ? check_entry(place_, *root) : absent(place_);
     while (doubt.empty() && !rest_.empty()) {
       const std::filesystem::path name = rest_.back();
       rest_.pop_back();
@@ -46,9 +47,10 @@ class Walk {
       return {};
     }
     const std::filesystem::path entry = place_ / name;
-    if (auto doubt = check_entry(entry); !doubt.empty()) return doubt;
     const auto facts = probe_.entry(entry);
-    if (facts && facts->is_link) return follow_link(entry);
+    if (!facts) return absent(entry);
+    if (auto doubt = check_entry(entry, *facts); !doubt.empty()) return doubt;
+    if (facts->is_link) return follow_link(entry);
     place_ = entry;
     return {};
   }
@@ -61,19 +63,21 @@ class Walk {
     return {};
   }
 
-  std::string check_entry(const std::filesystem::path& path) const {
-    const auto facts = probe_.entry(path);
-    if (!facts) return fmt::format("{} is not there, or may not be looked at", path.string());
-    if (auto doubt = check_owner(path, *facts); !doubt.empty()) return doubt;
-    const bool is_shared = facts->is_folder && (facts->mode & S_ISVTX) != 0;  // others cannot exchange what is not theirs
-    if (facts->is_link || is_shared || !others_can_write(*facts, probe_)) return {};
-    return writable_by_others(path, *facts);
+  std::string check_entry(const std::filesystem::path& path, const PathFacts& facts) {
+    if (auto doubt = check_owner(path, facts); !doubt.empty()) return doubt;
+    const bool is_shared = facts.is_folder && (facts.mode & S_ISVTX) != 0;  // others cannot exchange what is not theirs
+    if (facts.is_link || is_shared || !others_can_write(facts, probe_)) return {};
+    return writable_by_others(path, facts);
   }
 
-  std::string check_owner(const std::filesystem::path& path, const PathFacts& facts) const {
-    if (!probe_.is_known_owner(facts.owner))
-      return facts.on_read_only_mount ? std::string() : fmt::format("{} belongs to a user that this user namespace does not know", path.string());
-    if (facts.owner == 0 || facts.owner == probe_.user() || facts.owner == installation_owner_) return {};
+  std::string check_owner(const std::filesystem::path& path, const PathFacts& facts) {
+    if (facts.owner == 0) return {};
+    if (facts.owner != known_owner_ && !probe_.is_known_owner(facts.owner)) {
+      if (probe_.is_on_read_only_mount(facts.is_link ? path.parent_path() : path)) return {};
+      return fmt::format("{} belongs to a user that this user namespace does not know", path.string());
+    }
+    known_owner_ = facts.owner;
+    if (facts.owner == probe_.user() || facts.owner == installation_owner_) return {};
     return fmt::format("{} belongs to user {}, not to {}", path.string(), facts.owner, probe_.user());
   }
 
@@ -82,9 +86,11 @@ class Walk {
     const auto end = probe_.entry(place_);
     const std::filesystem::path folder = end && end->is_folder ? place_ : place_.parent_path();
     const auto facts = probe_.entry(folder);
-    if (!facts) return fmt::format("{} is not there any more", folder.string());
+    if (!facts) return absent(folder);
     return others_can_write(*facts, probe_) ? writable_by_others(folder, *facts) : std::string();
   }
+
+  static std::string absent(const std::filesystem::path& path) { return fmt::format("{} is not there, or may not be looked at", path.string()); }
 
   static std::string writable_by_others(const std::filesystem::path& path, const PathFacts& facts) {
     return fmt::format("others can write {} (mode {:o})", path.string(), facts.mode & 01777U);
@@ -95,6 +101,7 @@ class Walk {
   std::filesystem::path place_ = "/";
   std::vector<std::filesystem::path> rest_;  // the next name is last
   int links_ = 0;
+  std::optional<unsigned> known_owner_;  // asking about one costs two files of /proc
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "base/temporary_folder.hpp"
 #include "unit/second_user.hpp"
@@ -32,6 +33,7 @@ constexpr unsigned nobody = 65534;
 struct FakeTree : PathProbe {
   std::map<fs::path, PathFacts> entries = {{"/", {.is_folder = true, .owner = 0, .mode = 0755}}};
   std::map<fs::path, fs::path> links;
+  std::set<fs::path> read_only;
   bool knows_every_owner = true;
 
   void folder(const fs::path& path, unsigned owner, unsigned mode, unsigned group = 0) {
@@ -50,6 +52,7 @@ struct FakeTree : PathProbe {
     return found == entries.end() ? std::nullopt : std::optional(found->second);
   }
   std::optional<fs::path> link_target(const fs::path& path) const override { return links.at(path); }
+  bool is_on_read_only_mount(const fs::path& path) const override { return read_only.contains(path); }
   unsigned user() const override { return me; }
   bool is_private_group(unsigned group) const override { return group == 0 || group == my_group; }
   bool is_known_owner(unsigned owner) const override { return knows_every_owner || owner != nobody; }
@@ -194,9 +197,9 @@ TEST_CASE("an owner that the user namespace does not know is accepted on a read-
   tree.folder("/image", nobody, 0755);
   tree.file("/image/file", nobody, 0644);
   CHECK(mentions(tree.doubt("/image/file"), "does not know"));
-  tree.entries["/image"].on_read_only_mount = true;
+  tree.read_only.insert("/image");
   CHECK(mentions(tree.doubt("/image/file"), "/image/file belongs to a user that this user namespace does not know"));
-  tree.entries["/image/file"].on_read_only_mount = true;
+  tree.read_only.insert("/image/file");
   CHECK(tree.doubt("/image/file") == "");
   SUBCASE("that number as a user of its own has no such right") {
     tree.knows_every_owner = true;
