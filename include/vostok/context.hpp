@@ -34,16 +34,19 @@ enum class LogLevel { info, warning };
 
 /// Where tuned choices and compiled kernels are kept.
 struct CacheOptions {
-  bool enabled = true;                                    ///< false: memory only
-  std::optional<std::filesystem::path> folder = {};       ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
-  std::vector<std::filesystem::path> read_only = {};      ///< further files, or folders of them, asked after the folder's, first match wins
+  bool enabled = true;                               ///< false: memory only
+  std::optional<std::filesystem::path> folder = {};  ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
+  /// Further files, or folders of them, asked after the folder's: the first match wins. Their rows are always read; their kernels only where
+  /// nobody but root and this user can have written the file, or by its signature (trusted_keys; cache/README.md).
+  std::vector<std::filesystem::path> read_only = {};
   bool environment = true;                                ///< after those, what VOSTOK_READ_ONLY_CACHE names (a list with colons)
   bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
   std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
   std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first
-  std::vector<std::string> trusted_keys = {};  ///< Ed25519 public keys, by digits or file (`vostok cache keygen`): kernels of read-only and
-                                               ///< shipped files are used only where FILE.sig is by one of them. Tuning rows are always read
-  int lock_timeout_ms = 5000;                  ///< how long to wait for another process before the cache is skipped
+  /// Ed25519 public keys, by digits or file (`vostok cache keygen`). Not empty: kernels of read-only and shipped files are used only where FILE.sig
+  /// is by one of them, wherever the file lies; it is read into memory as a whole, 512 MiB at most.
+  std::vector<std::string> trusted_keys = {};
+  int lock_timeout_ms = 5000;  ///< how long to wait for another process before the cache is skipped
 };
 
 /// Where efforts quick and full run machine code that has not passed verification before.
