@@ -42,6 +42,7 @@ inline CacheOptions in_folder(const std::filesystem::path& folder) {
   CacheOptions options;
   options.folder = folder;
   options.shipped = folder / "no-shipped-files";
+  options.environment = false;
   options.lock_timeout_ms = 20000;  // tests share two slow cores
   return options;
 }

@@ -329,6 +329,23 @@ TEST_CASE("doctor lists what problems lack on a GPU that is not here, also where
   CHECK(check().complete());
 }
 
+TEST_CASE("what a layer of VOSTOK_READ_ONLY_CACHE holds is packed all the same") {
+  const TemporaryFolder folder;
+  const FakeNvrtc nvrtc;
+  const fs::path problems = folder.write("problems.txt", "softmax --random 64x48x0.8\n");
+  fs::create_directories(folder / "layer");
+  const auto packed = [&](const fs::path& out) {
+    pack({.like = {"NVIDIA H200"}, .problems = problems, .out = out, .cache = folder / "none", .nvrtc = nvrtc.path});
+    cache::Connection connection(out, cache::Access::read_only, cache::tool_lock_timeout_ms);
+    return connection.number("SELECT count(*) FROM code");
+  };
+  const std::int64_t kernels = packed(folder / "layer/code.db");
+  CHECK(kernels > 0);
+  setenv("VOSTOK_READ_ONLY_CACHE", (folder / "layer").c_str(), 1);
+  CHECK(packed(folder / "again.db") == kernels);
+  unsetenv("VOSTOK_READ_ONLY_CACHE");
+}
+
 TEST_CASE("the tool packs what it can, and says what it cannot") {
   const Tool tool;
   tool.folder().write("problems.txt", "softmax --random 64x64x0.5\nspmm --matrix missing.smtx --n 4\n");
