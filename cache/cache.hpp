@@ -21,8 +21,8 @@ namespace vostok::cache {
 struct LayerState {
   std::string kind = {};  ///< "user", "read-only", "shipped", "memory"
   std::string path = {};
-  std::string state = {};  ///< "in use", "not there", "newer schema: ignored", ...
-  std::int64_t tuning_rows = 0;
+  std::string state = {};        ///< "in use", "not there", "newer schema: ignored", ...
+  std::int64_t tuning_rows = 0;  ///< this and the next: by Exchange::count_rows
   std::int64_t code_rows = 0;
   std::int64_t bytes = 0;
 };
@@ -35,6 +35,8 @@ class Exchange {
   /// Adds such rows, in place of others but of those that `here` has measured. Errors: invalid_argument naming the line.
   virtual void import_rows(std::string_view text, const plan::DeviceKey& here) = 0;
   virtual void reload() = 0;
+  /// Fills in how many rows each of `layers` holds, which opening does not ask: reads every file.
+  virtual void count_rows(std::vector<LayerState>& layers) = 0;
 };
 
 struct Opened {

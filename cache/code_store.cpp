@@ -57,8 +57,8 @@ void CodeStore::reload() {
   guarded<void>(layers_, *reporter_, [](Layers& layers) { layers.reopen(); });
 }
 
-std::vector<LayerState> CodeStore::states() {
-  return guarded<std::vector<LayerState>>(layers_, *reporter_, [](Layers& layers) { return layers.states(); });
+std::vector<LayerState> CodeStore::states(bool count_rows) {
+  return guarded<std::vector<LayerState>>(layers_, *reporter_, [&](Layers& layers) { return layers.states(count_rows); });
 }
 
 }  // namespace vostok::cache

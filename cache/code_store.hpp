@@ -18,7 +18,7 @@ class CodeStore final : public plan::CodeStore {
 
   void reload();  ///< asks every file again, those that had failed too
 
-  std::vector<LayerState> states();  ///< for doctor; opens every layer
+  std::vector<LayerState> states(bool count_rows);  ///< opens every layer
 
  private:
   std::optional<device::Image> find_in(Layer& layer, const std::string& key);

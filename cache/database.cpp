@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace vostok::cache {
@@ -35,14 +36,23 @@ Failure meaning(int result) {
   }
 }
 
-[[noreturn]] void fail_with(sqlite3* database, int result, std::string_view verb, std::string_view object) {
+/// SQLite's reason can hold names that the file has given its tables.
+[[noreturn]] void fail_with(sqlite3* database, int result, Failure failure, std::string_view verb, const Allowance& allowance) {
+  if ((result & 0xff) == SQLITE_INTERRUPT) allowance.fail();
   const char* reason = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(result);
-  throw DatabaseError(meaning(result), fmt::format("cannot {} {}: {} (SQLite {})", verb, object, reason, result));
+  throw DatabaseError(failure, fmt::format("cannot {} {}: {} (SQLite {})", verb, allowance.name(), printable(reason), result));
 }
 
-std::string file_of(sqlite3* database) {
-  const char* path = sqlite3_db_filename(database, "main");
-  return path != nullptr && *path != '\0' ? path : "a database in memory";
+std::unique_ptr<Allowance> allowance_of(const std::filesystem::path& path) {
+  if (path == ":memory:") return std::make_unique<Allowance>("a database in memory", nullptr);
+  // By its whole path: the application may change its current folder while the file is open.
+  std::error_code ignored;
+  const auto absolute = std::filesystem::absolute(path, ignored);
+  return std::make_unique<Allowance>(path.string(), [absolute]() -> std::int64_t {
+    std::error_code unknown;
+    const auto bytes = std::filesystem::file_size(absolute, unknown);
+    return unknown ? 0 : static_cast<std::int64_t>(bytes);
+  });
 }
 
 /// "file:" URI: the only way to say immutable.
@@ -67,8 +77,9 @@ void refuse_what_is_no_file(const std::filesystem::path& path) {
 
 /// The busy handler's state: waits grow and are jittered, so that processes that met once do not meet again in step.
 struct Connection::Patience {
-  explicit Patience(int limit_ms)
+  Patience(int limit_ms, Allowance& statement)
       : limit(limit_ms),
+        allowance(statement),
         random(static_cast<std::minstd_rand::result_type>(getpid()) ^
                static_cast<std::minstd_rand::result_type>(reinterpret_cast<std::uintptr_t>(this))) {}
 
@@ -79,10 +90,12 @@ struct Connection::Patience {
     constexpr int longest_us = 20000;
     const int ceiling_us = std::min(longest_us, 200 * (attempt + 1));
     std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(50, ceiling_us)(random)));
+    allowance.begin();
     return true;
   }
 
   std::chrono::milliseconds limit;
+  Allowance& allowance;
   std::chrono::steady_clock::time_point since;
   std::minstd_rand random;
 };
@@ -92,13 +105,8 @@ void Statement::Reset::operator()(sqlite3_stmt* prepared) const noexcept {
   sqlite3_clear_bindings(prepared);
 }
 
-void Statement::fail() const {
-  sqlite3* database = sqlite3_db_handle(prepared_.get());
-  fail_with(database, sqlite3_extended_errcode(database), "use", file_of(database));
-}
-
 void Statement::check(int result) const {
-  if (result != SQLITE_OK) fail();
+  if (result != SQLITE_OK) fail_with(sqlite3_db_handle(prepared_.get()), result, meaning(result), "use", *allowance_);
 }
 
 void Statement::bind(int position, std::int64_t value) { check(sqlite3_bind_int64(prepared_.get(), position, value)); }
@@ -120,24 +128,33 @@ void Statement::bind(int position, const std::optional<double>& value) {
 
 bool Statement::step() {
   const int result = sqlite3_step(prepared_.get());
-  if (result == SQLITE_ROW) return true;
-  if (result != SQLITE_DONE) fail();
-  return false;
+  // A value that is too long is refused on its way into the file; one that lies there none of us has written.
+  const bool is_damage = result == SQLITE_TOOBIG && sqlite3_stmt_readonly(prepared_.get()) != 0;
+  if (result != SQLITE_ROW && result != SQLITE_DONE)
+    fail_with(sqlite3_db_handle(prepared_.get()), result, is_damage ? Failure::damaged : meaning(result), "use", *allowance_);
+  constexpr std::int64_t bytes_of_a_row = 512;  // of what the caller makes of it, beside its texts
+  read_bytes_ += bytes_of_a_row;
+  allowance_->check_read(read_bytes_);
+  return result == SQLITE_ROW;
 }
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(prepared_.get(), column); }
 
 double Statement::real(int column) const { return sqlite3_column_double(prepared_.get(), column); }
 
+bool Statement::is_null(int column) const { return sqlite3_column_type(prepared_.get(), column) == SQLITE_NULL; }
+
 std::optional<double> Statement::optional_real(int column) const {
-  if (sqlite3_column_type(prepared_.get(), column) == SQLITE_NULL) return std::nullopt;
+  if (is_null(column)) return std::nullopt;
   return real(column);
 }
 
 std::string Statement::text(int column) const {
   const void* bytes = sqlite3_column_blob(prepared_.get(), column);
   if (bytes == nullptr) return {};
-  return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(prepared_.get(), column))};
+  const int count = sqlite3_column_bytes(prepared_.get(), column);
+  read_bytes_ += count;
+  return {static_cast<const char*>(bytes), static_cast<std::size_t>(count)};
 }
 
 void Connection::Close::operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
@@ -145,7 +162,7 @@ void Connection::Close::operator()(sqlite3* database) const noexcept { sqlite3_c
 void Connection::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 
 Connection::Connection(const std::filesystem::path& path, Access access, int lock_timeout_ms)
-    : patience_(std::make_unique<Patience>(lock_timeout_ms)) {
+    : allowance_(allowance_of(path)), patience_(std::make_unique<Patience>(lock_timeout_ms, *allowance_)) {
   const std::string name = access == Access::immutable ? immutable_uri(path.string()) : path.string();
   const int flags = access == Access::read_write  ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                     : access == Access::immutable ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
@@ -154,30 +171,56 @@ Connection::Connection(const std::filesystem::path& path, Access access, int loc
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &opened, flags, nullptr);
   database_.reset(opened);
-  if (result != SQLITE_OK) fail_with(opened, result, "open", path.string());
-  sqlite3_extended_result_codes(opened, 1);
-  sqlite3_busy_handler(
-      opened, [](void* patience, int attempt) { return static_cast<int>(static_cast<Patience*>(patience)->wait(attempt)); }, patience_.get());
-  // Files may come from elsewhere: nothing in their schema runs. No temporary files either.
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
+  if (result != SQLITE_OK) fail(result, "open");
+  restrain();
   // Never a write-ahead log: it fails on network file systems, and SQLite before 3.51.3 can corrupt a file when it resets one.
   if (access == Access::read_write) execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL");
 }
 
+/// Files may come from elsewhere: nothing in their schema runs, nothing in them takes time or memory without end.
+void Connection::restrain() {
+  sqlite3* database = database_.get();
+  sqlite3_extended_result_codes(database, 1);
+  sqlite3_busy_handler(
+      database, [](void* patience, int attempt) { return static_cast<int>(static_cast<Patience*>(patience)->wait(attempt)); }, patience_.get());
+  sqlite3_progress_handler(
+      database, Allowance::steps_at_once, [](void* allowance) { return static_cast<int>(!static_cast<Allowance*>(allowance)->step()); },
+      allowance_.get());
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  // Far more than the library's own statements need. One database is attached: VACUUM's.
+  constexpr std::pair<int, int> limits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 16}, {SQLITE_LIMIT_COLUMN, 100},
+                                            {SQLITE_LIMIT_EXPR_DEPTH, 100},  {SQLITE_LIMIT_COMPOUND_SELECT, 10}, {SQLITE_LIMIT_VDBE_OP, 100000},
+                                            {SQLITE_LIMIT_FUNCTION_ARG, 10}, {SQLITE_LIMIT_ATTACHED, 1},         {SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+                                            {SQLITE_LIMIT_TRIGGER_DEPTH, 1}, {SQLITE_LIMIT_WORKER_THREADS, 0}};
+  for (const auto& [what, most] : limits) sqlite3_limit(database, what, most);
+  // No temporary files either.
+  execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
+}
+
+/// What is too long here is the file's schema: the library's own statements are short.
+void Connection::fail(int result, std::string_view verb) const {
+  fail_with(database_.get(), result, result == SQLITE_TOOBIG ? Failure::damaged : meaning(result), verb, *allowance_);
+}
+
+void Connection::limit_values(int bytes) { sqlite3_limit(database_.get(), SQLITE_LIMIT_LENGTH, bytes); }
+
 Connection::~Connection() = default;
 
 void Connection::execute(const std::string& sql) {
+  allowance_->begin();
   const int result = sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  if (result != SQLITE_OK) fail_with(database_.get(), result, "use", file_of(database_.get()));
+  if (result != SQLITE_OK) fail(result, "use");
 }
 
 sqlite3_stmt* Connection::prepare(std::string_view sql) {
+  allowance_->begin();
   const auto known = prepared_.find(sql);
   if (known != prepared_.end()) return known->second.get();
   sqlite3_stmt* prepared = nullptr;
   const int result = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
-  if (result != SQLITE_OK) fail_with(database_.get(), result, "read", file_of(database_.get()));
+  if (result != SQLITE_OK) fail(result, "read");
   prepared_[std::string(sql)].reset(prepared);
   return prepared;
 }
@@ -197,7 +240,7 @@ Connection::Connection(std::string bytes) : Connection(":memory:", Access::read_
   const auto size = static_cast<sqlite3_int64>(bytes_.size());
   const int result =
       sqlite3_deserialize(database_.get(), "main", reinterpret_cast<unsigned char*>(bytes_.data()), size, size, SQLITE_DESERIALIZE_READONLY);
-  if (result != SQLITE_OK) fail_with(database_.get(), result, "open", "a database in memory");
+  if (result != SQLITE_OK) fail(result, "open");
 }
 
 Transaction::Transaction(Connection& connection, Lock lock) : connection_(connection) {

@@ -12,6 +12,8 @@
 
 #include <vostok/error.hpp>
 
+#include "cache/allowance.hpp"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -55,7 +57,7 @@ struct Blob {
 /// A prepared statement while it is used; resets it at the end, so that it holds no lock.
 class Statement {
  public:
-  explicit Statement(sqlite3_stmt* prepared) : prepared_(prepared) {}
+  Statement(sqlite3_stmt* prepared, Allowance& allowance) : prepared_(prepared), allowance_(&allowance) {}
 
   void bind(int position, std::int64_t value);
   void bind(int position, int value) { bind(position, static_cast<std::int64_t>(value)); }
@@ -67,28 +69,31 @@ class Statement {
   void bind(int position, Blob value);
   void bind(int position, const std::optional<double>& value);  ///< NULL where absent
 
-  /// Whether there is a (next) row.
+  /// Whether there is a (next) row. Errors: DatabaseError; damaged where the file gives out more than its size allows.
   bool step();
 
+  bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> optional_real(int column) const;
   std::string text(int column) const;  ///< of a blob too
 
  private:
-  [[noreturn]] void fail() const;
   void check(int result) const;
 
   struct Reset {
     void operator()(sqlite3_stmt* prepared) const noexcept;
   };
   std::unique_ptr<sqlite3_stmt, Reset> prepared_;
+  Allowance* allowance_;
+  mutable std::int64_t read_bytes_ = 0;  // by text() and step()
 };
 
 /// One open file. Not thread-safe, and not to be used in a child process (see PerProcess).
 class Connection {
  public:
-  /// Waits up to `lock_timeout_ms` for locks, each time anew, in jittered steps.
+  /// Waits up to `lock_timeout_ms` for locks, each time anew, in jittered steps. Whatever the file is made of, nothing in
+  /// its schema runs, and no statement takes more than its Allowance.
   Connection(const std::filesystem::path& path, Access access, int lock_timeout_ms);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -102,7 +107,7 @@ class Connection {
   /// A statement, prepared once per connection. Only one use of the same text at a time.
   template <class... Values>
   Statement query(std::string_view sql, const Values&... values) {
-    Statement statement(prepare(sql));
+    Statement statement(prepare(sql), *allowance_);
     int position = 0;  // NOLINT(misc-const-correctness): it grows where there are values
     (statement.bind(++position, values), ...);
     return statement;
@@ -123,6 +128,13 @@ class Connection {
     return statement.step() ? statement.integer(0) : 0;
   }
 
+  /// No text and no blob of more bytes is read or written: a longer one in the file is damage, one to be stored is
+  /// refused.
+  void limit_values(int bytes);
+  /// How long one statement may take.
+  void limit_statements(std::chrono::milliseconds limit) { allowance_->set_limit(limit); }
+  const std::string& name() const { return allowance_->name(); }  ///< of the file, for messages
+
   std::int64_t last_row() const;      ///< rowid of the last insert
   std::int64_t changed_rows() const;  ///< by the last statement
 
@@ -134,8 +146,11 @@ class Connection {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
+  void restrain();
+  [[noreturn]] void fail(int result, std::string_view verb) const;
   sqlite3_stmt* prepare(std::string_view sql);
 
+  std::unique_ptr<Allowance> allowance_;
   std::unique_ptr<Patience> patience_;
   std::string bytes_;  // outlives the database that reads it
   std::unique_ptr<sqlite3, Close> database_;

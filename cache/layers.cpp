@@ -27,15 +27,15 @@ void Layers::reopen() {
   refused_code_.clear();
 }
 
-std::vector<LayerState> Layers::states() {
+std::vector<LayerState> Layers::states(bool count_rows) {
   std::vector<LayerState> states;
   for (Layer& layer : files_) {
     const LayerFile& file = layer.file();
     LayerState state{.kind = name(file.kind), .path = file.path.string()};
     layer.read([&](Connection& connection) {
-      if (file.content == Content::tuning)
-        state.tuning_rows = connection.number("SELECT (SELECT count(*) FROM winner) + (SELECT count(*) FROM trial)");
-      else state.code_rows = connection.number("SELECT count(*) FROM code");
+      if (!count_rows) return;
+      if (file.content == Content::tuning) state.tuning_rows = row_count(connection, "winner") + row_count(connection, "trial");
+      else state.code_rows = row_count(connection, "code");
     });
     state.state = layer.state();
     state.bytes = layer.bytes();

@@ -38,8 +38,8 @@ class Layers {
   Connection& memory_rows();                               ///< of tuning.db's schema; made when first asked for
   Connection* remembered() { return memory_rows_.get(); }  ///< null: there are none
   void reopen();                                           ///< as if just opened; memory stays
-  /// Each file as doctor shows it; opens those that nobody has opened.
-  std::vector<LayerState> states();
+  /// Each file as doctor shows it; opens those that nobody has opened. Counting their rows reads all of them.
+  std::vector<LayerState> states(bool count_rows);
   /// Keys of code that the driver refused: what layers that cannot be written hold of them is not used again.
   std::set<std::string>& refused_code() { return refused_code_; }
 

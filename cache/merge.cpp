@@ -8,6 +8,7 @@
 #include "base/digest.hpp"
 #include "base/text.hpp"
 #include "cache/code_rows.hpp"
+#include "cache/schema.hpp"
 #include "cache/versions.hpp"
 
 namespace vostok::cache {
@@ -109,6 +110,7 @@ TuningContent merged(const TuningContent& a, const TuningContent& b) {
 }
 
 void merge_code(Connection& a, Connection& b, Connection& out) {
+  for (Connection* file : {&a, &b}) check_schema(*file, Content::code);
   std::map<std::string, int> keys;
   for (Connection* file : {&a, &b})
     for (const std::string& key : code_keys(*file)) ++keys[key];

@@ -1,6 +1,8 @@
 #include "cache/open.hpp"
 
 #include <sstream>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -109,7 +111,7 @@ std::shared_ptr<Store> make_store(const Places& places, Content content, const C
   for (const LayerFile& file : places.files)
     if (file.content == content) settings.files.push_back(file);
   auto store = std::make_shared<Store>(settings);
-  for (LayerState& state : store->states()) states.push_back(std::move(state));
+  for (LayerState& state : store->states(false)) states.push_back(std::move(state));
   return store;
 }
 
@@ -118,6 +120,14 @@ class StoreExchange final : public Exchange {
   StoreExchange(std::shared_ptr<TuningStore> tuning, std::shared_ptr<CodeStore> code) : tuning_(std::move(tuning)), code_(std::move(code)) {}
   std::string export_rows() override { return content_text(tuning_->own_rows()); }
   void import_rows(std::string_view text, const plan::DeviceKey& here) override { tuning_->add_rows(parse_content(text), here); }
+  void count_rows(std::vector<LayerState>& layers) override {
+    std::vector<LayerState> counted = tuning_->states(true);
+    std::ranges::move(code_->states(true), std::back_inserter(counted));
+    for (LayerState& layer : layers) {
+      const auto same = std::ranges::find(counted, layer.path, &LayerState::path);
+      if (same != counted.end()) layer = *same;
+    }
+  }
   void reload() override {
     tuning_->reload();
     code_->reload();

@@ -42,6 +42,12 @@ std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::ve
   return kept;
 }
 
+/// SQLite empties a table and copies a file in steps that nothing ends, so that a malformed file could fill a disk.
+void require_sound_pages(Connection& connection) {
+  const auto faults = page_faults(connection, 1);
+  if (!faults.empty()) throw DatabaseError(Failure::damaged, fmt::format("cannot prune {}: it is malformed: {}", connection.name(), faults.front()));
+}
+
 void prune_content(TuningContent& content, const PruneSettings& settings, std::int64_t now) {
   const auto banned = banned_code(content.trials);
   const auto kept = kept_trials(content.trials, banned, settings, now);
@@ -56,8 +62,8 @@ void prune_content(TuningContent& content, const PruneSettings& settings, std::i
 void prune_tuning(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
   Transaction transaction(connection);
   TuningContent content = all_rows(connection);
-  pruned.trials = connection.number("SELECT count(*) FROM trial");
-  pruned.winners = connection.number("SELECT count(*) FROM winner");
+  pruned.trials = row_count(connection, "trial");
+  pruned.winners = row_count(connection, "winner");
   prune_content(content, settings, now);
   pruned.trials -= std::ssize(content.trials);
   pruned.winners -= std::ssize(content.winners);
@@ -68,10 +74,10 @@ void prune_tuning(Connection& connection, const PruneSettings& settings, std::in
 
 void prune_code(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
   Transaction transaction(connection);
-  pruned.kernels = connection.number("SELECT count(*) FROM code");
+  pruned.kernels = row_count(connection, "code");
   if (settings.older_than_seconds) connection.run("DELETE FROM code WHERE last_use < ?", now - *settings.older_than_seconds);
   if (settings.max_bytes) shrink_code(connection, *settings.max_bytes);
-  pruned.kernels -= connection.number("SELECT count(*) FROM code");
+  pruned.kernels -= row_count(connection, "code");
   transaction.commit();
 }
 
@@ -82,10 +88,9 @@ Pruned prune(const std::filesystem::path& path, const PruneSettings& settings, s
   Pruned pruned{.bytes_before = size_of(path)};
   {
     Connection connection(path, Access::read_write, tool_lock_timeout_ms);
-    const auto content = content_of(connection);
-    if (!content) fail(ErrorCode::io_failure, "cannot prune {}: it is no cache file of vostok", path.string());
-    check_schema(connection, *content);
-    if (*content == Content::tuning) prune_tuning(connection, settings, now, pruned);
+    const Content content = require_cache_file(connection);
+    require_sound_pages(connection);
+    if (content == Content::tuning) prune_tuning(connection, settings, now, pruned);
     else prune_code(connection, settings, now, pruned);
     connection.execute("VACUUM");
   }

@@ -180,8 +180,8 @@ void TuningStore::reload() {
   guarded<void>(layers_, *reporter_, [](Layers& layers) { layers.reopen(); });
 }
 
-std::vector<LayerState> TuningStore::states() {
-  return guarded<std::vector<LayerState>>(layers_, *reporter_, [](Layers& layers) { return layers.states(); });
+std::vector<LayerState> TuningStore::states(bool count_rows) {
+  return guarded<std::vector<LayerState>>(layers_, *reporter_, [&](Layers& layers) { return layers.states(count_rows); });
 }
 
 }  // namespace vostok::cache

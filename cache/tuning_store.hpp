@@ -23,7 +23,7 @@ class TuningStore final : public plan::TuningStore {
   void add_rows(const TuningContent& rows, const plan::DeviceKey& here);
   void reload();  ///< asks every file again, those that had failed too
 
-  std::vector<LayerState> states();  ///< for doctor; opens every layer
+  std::vector<LayerState> states(bool count_rows);  ///< opens every layer
 
  private:
   std::shared_ptr<const Reporter> reporter_;

@@ -47,7 +47,9 @@ void find_caches(Diagnosis& diagnosis) {
   const auto keep = [&](LogLevel level, std::string_view text) {
     if (level == LogLevel::warning) diagnosis.cache_warnings.emplace_back(text);
   };
-  diagnosis.layers = cache::open({}, std::make_shared<Logger>(keep), [] {}).layers;
+  cache::Opened opened = cache::open({}, std::make_shared<Logger>(keep), [] {});
+  opened.exchange->count_rows(opened.layers);
+  diagnosis.layers = std::move(opened.layers);
 }
 
 std::string gpu_text(const DeviceInfo& gpu) {

@@ -107,6 +107,7 @@ TEST_CASE("each layer is asked in order, and says where a choice came from") {
     opening.code().put(sample_entry(), sample_image());
     CHECK_FALSE(std::filesystem::exists(folder / "shipped" / "tuning.db-journal"));
     REQUIRE(opening.layer("fleet/tuning.db") != nullptr);
+    opening.opened.exchange->count_rows(opening.opened.layers);
     CHECK(opening.layer("fleet/tuning.db")->tuning_rows == 1);
     CHECK(opening.layer("shipped/tuning.db")->kind == "shipped");
     CHECK(opening.layer("shipped/tuning.db")->state == "in use");
