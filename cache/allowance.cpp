@@ -10,8 +10,8 @@ namespace vostok::cache {
 
 namespace {
 
-// Pages of a malformed file can stand under each other many times over, so that a few kilobytes hold rows without end. The most that a
-// sound file takes is a step and a few bytes of text for each of its bytes, in a join that gives the text of a device with every row.
+// Pages of a malformed file can stand under each other many times over: a few kilobytes then hold rows without end. A
+// sound file takes less than a step for each of its bytes; a join gives out the text of a device with every row.
 constexpr std::int64_t least_steps = 5'000'000;
 constexpr std::int64_t steps_for_a_byte = 50;
 constexpr std::int64_t least_bytes = std::int64_t{64} << 20;

@@ -42,6 +42,8 @@ class Layers {
   std::vector<LayerState> states(bool count_rows);
   /// Keys of code that the driver refused: what layers that cannot be written hold of them is not used again.
   std::set<std::string>& refused_code() { return refused_code_; }
+  /// What the user has been told of this process's look-ups.
+  std::set<std::string>& notes() { return notes_; }
 
  private:
   std::mutex mutex_;
@@ -49,6 +51,7 @@ class Layers {
   plan::Stores memory_;
   std::unique_ptr<Connection> memory_rows_;
   std::set<std::string> refused_code_;
+  std::set<std::string> notes_;
 };
 
 /// Runs a store's call under the layers' lock. A call that fails in a way no layer foresaw (no memory, say) is a miss.

@@ -15,4 +15,11 @@ void Reporter::degraded(const std::string& sentence) const noexcept {
   }
 }
 
+void Reporter::note(const std::string& sentence) const noexcept {
+  try {
+    if (logger_) logger_->info("cache: " + sentence);
+  } catch (...) {  // as above
+  }
+}
+
 }  // namespace vostok::cache

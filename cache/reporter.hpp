@@ -14,6 +14,8 @@ class Reporter {
   Reporter(std::shared_ptr<Logger> logger, std::function<void()> count_warning);
   /// Logs "cache: <sentence>" and counts. Never throws, whatever the sinks do.
   void degraded(const std::string& sentence) const noexcept;
+  /// Logs the same, as often as asked, as information: nothing has failed. Never throws.
+  void note(const std::string& sentence) const noexcept;
 
  private:
   std::shared_ptr<Logger> logger_;

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/unix_time.hpp"
 #include "cache/code_standing.hpp"
 #include "cache/merge.hpp"
@@ -46,42 +47,85 @@ void store(Layers& layers, const std::function<void(Connection&)>& work) {
   }
 }
 
-/// Those of a newer file mask rows of an older one, so that every layer's count.
-void remove_masked(std::vector<plan::StoredWinner>& rows, const std::vector<Erratum>& errata, const plan::ProblemKey& problem,
-                   const plan::DeviceKey& device) {
-  std::erase_if(rows, [&](const plan::StoredWinner& row) {
-    return masked(errata, {.problem = problem,
-                           .architecture = device.architecture,
-                           .family = row.winner.family,
-                           .config = row.winner.config,
-                           .code_digest = row.winner.code_digest,
-                           .library_version = row.winner.library_version});
-  });
-}
-
 struct Rules {
   std::vector<plan::StoredWinner> winners;
   std::vector<Erratum> errata;
 };
 
-/// What `read` finds in every layer and no erratum masks.
+/// An erratum, and the first layer whose choices it masks.
+struct Rule {
+  Erratum erratum;
+  int first_layer = 0;
+  std::string from;  ///< the file that it lies in
+};
+
+struct Standing {
+  std::vector<plan::StoredWinner> winners = {};
+  std::vector<plan::MaskedWinner> masked = {};
+};
+
+bool is_own(const Layer* layer) { return layer == nullptr || layer->file().kind == LayerKind::user; }
+
+/// The library's own errata count everywhere, and so do the user's. A file that others made answers for itself and for what is asked after it:
+/// it cannot take away what the user has measured.
+int first_masked(const Layer* layer, int position) {
+  const bool everywhere = is_own(layer) || layer->file().kind == LayerKind::shipped;
+  return everywhere ? 0 : position;
+}
+
+const Rule* rule_against(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem,
+                         const plan::DeviceKey& device) {
+  const MaskedChoice choice{.problem = problem,
+                            .architecture = device.architecture,
+                            .family = row.winner.family,
+                            .config = row.winner.config,
+                            .code_digest = row.winner.code_digest,
+                            .library_version = row.winner.library_version};
+  const auto found = std::ranges::find_if(rules, [&](const Rule& rule) { return row.layer >= rule.first_layer && masks(rule.erratum, choice); });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+std::string rule_words(const Rule& rule) {
+  return fmt::format("erratum {} of {}{}", printable(rule.erratum.id), rule.from,
+                     rule.erratum.reason.empty() ? "" : ": " + printable(rule.erratum.reason));
+}
+
+/// What `read` finds in every layer, apart from what errata mask.
 template <class Read>
-std::vector<plan::StoredWinner> standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
+Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
   const auto ask = [&](Connection& connection) { return Rules{read(connection, problem), all_errata(connection)}; };
   std::vector<plan::StoredWinner> rows;
-  std::vector<Erratum> errata;
+  std::vector<Rule> rules;
+  std::set<int> own;  // layers
   int position = 0;
-  for (auto& [layer, rules] : answers<Rules>(layers, ask)) {
-    for (plan::StoredWinner& row : rules.winners) {
+  for (auto& [layer, found] : answers<Rules>(layers, ask)) {
+    if (is_own(layer)) own.insert(position);
+    for (plan::StoredWinner& row : found.winners) {
       row.layer = position;
       row.shipped = layer != nullptr && layer->file().kind == LayerKind::shipped;
       rows.push_back(std::move(row));
     }
-    std::move(rules.errata.begin(), rules.errata.end(), std::back_inserter(errata));
+    const std::string from = layer == nullptr ? "this process" : layer->file().path.string();
+    for (Erratum& erratum : found.errata) rules.push_back({std::move(erratum), first_masked(layer, position), from});
     ++position;
   }
-  remove_masked(rows, errata, problem, device);
-  return rows;
+  Standing standing;
+  for (plan::StoredWinner& row : rows) {
+    const Rule* rule = rule_against(row, rules, problem, device);
+    if (rule == nullptr) standing.winners.push_back(std::move(row));
+    else standing.masked.push_back({.winner = std::move(row.winner), .own = own.contains(row.layer), .by = rule_words(*rule)});
+  }
+  return standing;
+}
+
+/// A user whose measured choice is not used hears why, once; of what others shipped, explanations tell.
+void tell(const Standing& standing, const plan::ProblemKey& problem, Layers& layers, const Reporter& reporter) {
+  for (const plan::MaskedWinner& masked : standing.masked) {
+    if (!masked.own) continue;
+    const std::string sentence = fmt::format("a choice measured for {} is not used ({} {}): {}", printable(problem.operation),
+                                             printable(masked.winner.family), printable(to_text(masked.winner.config)), masked.by);
+    if (layers.notes().insert(sentence).second) reporter.note(sentence);
+  }
 }
 
 bool of_one_candidate(const plan::TrialRecord& a, const plan::TrialRecord& b) {
@@ -116,14 +160,21 @@ TuningStore::TuningStore(const StoreSettings& settings)
 
 std::vector<plan::WinnerMatch> TuningStore::find(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::WinnerMatch>>(layers_, *reporter_, [&](Layers& layers) {
-    return plan::best_first(standing_winners(layers, problem, device, winners_near), problem, device);
+    return plan::best_first(standing_winners(layers, problem, device, winners_near).winners, problem, device);
   });
 }
 
 std::vector<plan::WinnerMatch> TuningStore::find_same(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::WinnerMatch>>(layers_, *reporter_, [&](Layers& layers) {
-    return plan::without_neighbours(plan::best_first(standing_winners(layers, problem, device, winners_of), problem, device));
+    const Standing standing = standing_winners(layers, problem, device, winners_of);
+    tell(standing, problem, layers, *reporter_);
+    return plan::without_neighbours(plan::best_first(standing.winners, problem, device));
   });
+}
+
+std::vector<plan::MaskedWinner> TuningStore::masked(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
+  return guarded<std::vector<plan::MaskedWinner>>(layers_, *reporter_,
+                                                  [&](Layers& layers) { return standing_winners(layers, problem, device, winners_of).masked; });
 }
 
 std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) {

@@ -13,6 +13,7 @@ class TuningStore final : public plan::TuningStore {
   explicit TuningStore(const StoreSettings& settings);
   std::vector<plan::WinnerMatch> find(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
   std::vector<plan::WinnerMatch> find_same(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
+  std::vector<plan::MaskedWinner> masked(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
   std::vector<plan::TrialRecord> trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
   plan::CodeStanding standing(const std::string& code_digest) override;
   void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) override;

@@ -52,6 +52,8 @@ Explanation Planner::explain(const Choice& choice, Detail detail) const {
 
   for (const TrialRecord& record : session_->tuning().trials(problem_key(*choice.query), session_->device_key()))
     explanation.trials.push_back(to_trial(record));
+  for (const MaskedWinner& masked : session_->tuning().masked(problem_key(*choice.query), session_->device_key()))
+    explanation.trials.push_back({.family = masked.winner.family, .config = masked.winner.config, .rejected = "masked by " + masked.by});
   add_forbidden(*choice.query, session_->max_workspace_bytes(), explanation.trials);
   const auto order = [](const Trial& trial) { return trial.median_us.value_or(std::numeric_limits<double>::infinity()); };
   std::stable_sort(explanation.trials.begin(), explanation.trials.end(), [&](const Trial& a, const Trial& b) { return order(a) < order(b); });

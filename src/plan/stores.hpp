@@ -95,6 +95,13 @@ struct WinnerRecord {
   std::string library_version = {};
 };
 
+/// A winner of one problem that a known fault keeps from being used.
+struct MaskedWinner {
+  WinnerRecord winner = {};
+  bool own = false;     ///< of the user's own cache
+  std::string by = {};  ///< which rule of which file says so, and why
+};
+
 /// A winner and how it was found.
 struct WinnerMatch {
   WinnerRecord winner = {};
@@ -113,6 +120,8 @@ class TuningStore {
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Of these, those for this very problem on a device of this model. There are far fewer rows to read than for neighbours.
   virtual std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device) = 0;
+  /// Choices for this very problem that find_same leaves out because of known faults, for explanations. A store without such rules has none.
+  virtual std::vector<MaskedWinner> masked(const ProblemKey& /*problem*/, const DeviceKey& /*device*/) { return {}; }
   /// Every trial stored for exactly this problem and device.
   virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// What all layers together know of this machine code.

@@ -48,42 +48,6 @@ using Tiles = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("an erratum in any layer masks the choices that it names, in every layer") {
-  const TemporaryFolder folder;
-  fill(folder / "shipped");
-  Opening(in_folder(folder / "news")).tuning().set_winner(sample_problem(7), sample_device(), sample_winner());
-  auto options = in_folder(folder / "user");
-  options.shipped = folder / "shipped";
-  options.read_only = {folder / "news" / "tuning.db"};
-  const auto rule_hides = [&](const Erratum& erratum) {
-    {
-      Connection connection(folder / "news" / "tuning.db", Access::read_write, 1000);
-      connection.execute("DELETE FROM errata");
-      store_erratum(connection, erratum);
-    }
-    Opening opening(options);
-    CHECK(*opening.warnings == 0);
-    return tiles_found(opening).empty();
-  };
-  CHECK_FALSE(rule_hides({.id = "E1", .config = {{"tile_rows", "99"}}}));
-  CHECK(rule_hides({.id = "E1", .config = {{"tile_rows", "8"}}}));
-  CHECK_FALSE(rule_hides({.id = "E1", .config = {{"tile_rows", "8"}, {"no_such", "1"}}}));
-  CHECK(rule_hides({.id = "E1", .family = "row_tile", .exact = {{"element", "f32"}}, .code_digest = "d1"}));
-  CHECK_FALSE(rule_hides({.id = "E1", .family = "row_tile", .exact = {{"element", "f16"}}}));
-  CHECK_FALSE(rule_hides({.id = "E1", .operation = "sddmm"}));
-  CHECK_FALSE(rule_hides({.id = "E1", .architecture = "sm_80"}));
-  CHECK(rule_hides({.id = "E1", .architecture = "sm_90"}));
-  CHECK(rule_hides({.id = "E1", .last_library_version = "0.1.0"}));
-  CHECK_FALSE(rule_hides({.id = "E1", .last_library_version = "0.0.9"}));
-  SUBCASE("and a choice that it does not name takes the place of the masked one") {
-    Opening(in_folder(folder / "user")).tuning().set_winner(sample_problem(), sample_device(), sample_winner("4"));
-    CHECK(rule_hides({.id = "E1", .family = "row_tile"}));
-    rule_hides({.id = "E1", .config = {{"tile_rows", "4"}}});
-    Opening opening(options);
-    CHECK(tiles_found(opening) == Tiles{"8"});
-  }
-}
-
 TEST_CASE("with trusted keys, kernels of shipped and read-only files need a signature, and tuning rows do not") {
   const TemporaryFolder folder;
   fill(folder / "c");

@@ -23,6 +23,7 @@ class ScriptedTuning : public plan::TuningStore {
   std::vector<plan::TrialRecord> added;
   std::vector<plan::WinnerRecord> winners;
   std::map<std::string, plan::CodeStanding> standings;
+  std::vector<plan::MaskedWinner> hidden;
   int finds = 0;
   int additions = 0;
 
@@ -34,6 +35,7 @@ class ScriptedTuning : public plan::TuningStore {
   std::vector<plan::WinnerMatch> find_same(const plan::ProblemKey& problem, const plan::DeviceKey&) override {
     return plan::without_neighbours(matches_of(problem));
   }
+  std::vector<plan::MaskedWinner> masked(const plan::ProblemKey&, const plan::DeviceKey&) override { return hidden; }
   std::vector<plan::TrialRecord> trials(const plan::ProblemKey&, const plan::DeviceKey&) override { return added; }
   plan::CodeStanding standing(const std::string& code_digest) override {
     const auto position = standings.find(code_digest);

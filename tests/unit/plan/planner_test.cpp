@@ -52,6 +52,18 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   CHECK(planning.fixture.counters->tuning_hits == 1);
 }
 
+TEST_CASE("a plan explains which stored choices a known fault keeps from being used") {
+  Planning planning;
+  const FieldMap config = another_config(planning);
+  planning.fixture.tuning->hidden = {{.winner = match_of(config).winner, .own = true, .by = "erratum E7 of tuning.db: it reads beside the mask"}};
+  const Explanation explanation = planning.plan(Spmm{.n = 64}).explain();
+  const auto is_hidden = [&](const Trial& trial) {
+    return trial.config == config && trial.rejected == "masked by erratum E7 of tuning.db: it reads beside the mask";
+  };
+  CHECK(std::count_if(explanation.trials.begin(), explanation.trials.end(), is_hidden) == 1);
+  CHECK(explanation.text().find("rejected 1: row_tile: masked by erratum E7 of tuning.db") != std::string::npos);
+}
+
 TEST_CASE("neighbours are asked only where nothing that is stored for the problem serves") {
   Planning planning;
   planning.fixture.tuning->matches = {match_of(another_config(planning)), match_of(planning.default_config(), 0.4, Provenance::nearest_problem)};
