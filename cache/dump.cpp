@@ -1,7 +1,6 @@
 #include "cache/dump.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <span>
@@ -9,6 +8,8 @@
 
 #include "base/digest.hpp"
 #include "base/field_map.hpp"
+#include "base/number_text.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cache/schema.hpp"
 #include "cache/tuning_rows.hpp"
@@ -82,14 +83,15 @@ std::string column_list(const Table& table) {
 /// Row number -> the label that stands for it in the text, for devices and problems.
 using Labels = std::map<std::int64_t, std::string>;
 
-std::string label_of(std::int64_t row, const Labels& labels) {
+std::string label_of(const Connection& connection, std::int64_t row, const Labels& labels) {
   const auto position = labels.find(row);
   if (position == labels.end())
-    throw DatabaseError(Failure::damaged, fmt::format("cannot dump tuning rows: a row refers to row {}, which is not there", row));
+    throw DatabaseError(Failure::damaged, fmt::format("cannot dump {}: a row refers to row {}, which is not there", connection.name(), row));
   return position->second;
 }
 
-std::optional<std::string> value_text(const Statement& row, int position, Type type, const Labels& devices, const Labels& problems) {
+std::optional<std::string> value_text(const Connection& connection, const Statement& row, int position, Type type,
+                                      std::map<std::string, Labels>& labels) {
   switch (type) {
     case Type::text: return row.text(position);
     case Type::integer: return fmt::format("{}", row.integer(position));
@@ -98,8 +100,8 @@ std::optional<std::string> value_text(const Statement& row, int position, Type t
       const auto value = row.optional_real(position);
       return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;  // the shortest text that reads back the same
     }
-    case Type::device: return label_of(row.integer(position), devices);
-    case Type::problem: return label_of(row.integer(position), problems);
+    case Type::device: return label_of(connection, row.integer(position), labels["device"]);
+    case Type::problem: return label_of(connection, row.integer(position), labels["problem"]);
   }
   return std::nullopt;
 }
@@ -112,7 +114,7 @@ std::vector<std::string> lines_of(Connection& connection, const Table& table, st
     FieldMap fields;
     int position = 0;
     for (const Column& column : table.columns) {
-      if (auto text = value_text(row, position++, column.type, labels["device"], labels["problem"])) fields[column.name] = std::move(*text);
+      if (auto text = value_text(connection, row, position++, column.type, labels)) fields[column.name] = std::move(*text);
     }
     if (table.is_referred_to) {
       constexpr std::size_t label_digits = 16;
@@ -123,6 +125,12 @@ std::vector<std::string> lines_of(Connection& connection, const Table& table, st
   }
   std::sort(lines.begin(), lines.end());
   return lines;
+}
+
+/// Of a line that may be a whole file of something else.
+std::string shown(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  return printable(text.substr(0, longest));
 }
 
 /// One line while it is loaded: its fields, and the complaint that names it.
@@ -146,18 +154,17 @@ class Line {
   template <class Number>
   Number number(const char* field) const {
     const std::string& value = text(field);
-    Number parsed{};
-    const auto end = value.data() + value.size();
-    const auto result = std::from_chars(value.data(), end, parsed);
-    if (result.ec != std::errc{} || result.ptr != end) refuse(fmt::format("{} = {} is not a number", field, value));
-    return parsed;
+    const auto parsed = parse_number<Number>(value);
+    if (!parsed) refuse(fmt::format("{} = {} is not a number", field, shown(value)));
+    return *parsed;
   }
   /// No field that the table does not have.
   void check_fields(const Table& table) const {
     for (const auto& [field, value] : fields_) {
       const auto is_it = [&name = field](const Column& column) { return name == column.name; };
       const bool is_label = table.is_referred_to && field == "id";
-      if (!is_label && std::none_of(table.columns.begin(), table.columns.end(), is_it)) refuse(fmt::format("{} has no field {}", table.name, field));
+      if (!is_label && std::none_of(table.columns.begin(), table.columns.end(), is_it))
+        refuse(fmt::format("{} has no field {}", table.name, shown(field)));
     }
   }
 
@@ -178,7 +185,7 @@ struct Loading {
 
 std::int64_t referred(const Line& line, const char* field, const Rows& rows) {
   const auto position = rows.find(line.text(field));
-  if (position == rows.end()) line.refuse(fmt::format("no {} has the id {}", field, line.text(field)));
+  if (position == rows.end()) line.refuse(fmt::format("no {} has the id {}", field, shown(line.text(field))));
   return position->second;
 }
 
@@ -237,7 +244,7 @@ void load_line(Connection& connection, int number, std::string_view text, Loadin
   const auto fields = parse_field_map(text.substr(std::min(title.size() + 1, text.size())));
   const Line line(number, fields.value_or(FieldMap{}));
   const auto* const table = std::find_if(std::begin(tables), std::end(tables), [&](const Table& known) { return title == known.name; });
-  if (table == std::end(tables)) line.refuse(fmt::format("there is no table {}", title));
+  if (table == std::end(tables)) line.refuse(fmt::format("there is no table {}", shown(title)));
   if (!fields) line.refuse("its fields are not written as field=value");
   line.check_fields(*table);
   if (title == "device") load_device(connection, line, loading);
@@ -275,7 +282,7 @@ void load(std::string_view text, Connection& connection, const std::vector<std::
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1 && line != first_line)
-      fail(ErrorCode::invalid_argument, R"(cannot load tuning rows: line 1 is "{}", not "{}")", line, first_line);
+      fail(ErrorCode::invalid_argument, R"(cannot load tuning rows: line 1 is "{}", not "{}")", shown(line), first_line);
     if (number > 1) load_line(connection, number, line, loading);
   }
   transaction.commit();

@@ -3,13 +3,14 @@
 #include <cmath>
 #include <fstream>
 
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 
 namespace vostok::bench {
 
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.6g}", value));
+  return parse_number<double>(fmt::format("{:.6g}", value)).value_or(value);
 }
 
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }

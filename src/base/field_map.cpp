@@ -2,31 +2,43 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+
 namespace vostok {
 
 namespace {
 
 constexpr std::string_view hex_digits = "0123456789ABCDEF";
 
-/// Bytes that separate fields, or that would not survive a line of text, are written %XX. Only a field's name may not hold '='.
-bool needs_escape(char byte, bool in_name) {
-  return static_cast<unsigned char>(byte) <= ' ' || byte == '\x7f' || byte == '%' || (in_name && byte == '=');
+/// Bytes that separate fields are written %XX. Only a field's name may not hold '='.
+bool separates(char byte, bool in_name) { return byte == ' ' || byte == '%' || (in_name && byte == '='); }
+
+bool is_plain(char byte, bool in_name) { return byte >= ' ' && byte < '\x7f' && !separates(byte, in_name); }
+
+/// How many bytes the first character has where a terminal shows it; else 0.
+std::size_t shown_bytes(std::string_view text) {
+  constexpr std::size_t longest = 4;
+  for (std::size_t bytes = 1; bytes <= std::min(longest, text.size()); ++bytes)
+    if (printable(text.substr(0, bytes)) == text.substr(0, bytes)) return bytes;
+  return 0;
 }
 
+/// So are those that would not survive a line of text, or that a terminal would obey.
 void append_escaped(std::string& text, std::string_view part, bool in_name) {
-  if (std::none_of(part.begin(), part.end(), [&](char byte) { return needs_escape(byte, in_name); })) {
+  if (std::all_of(part.begin(), part.end(), [&](char byte) { return is_plain(byte, in_name); })) {
     text += part;
     return;
   }
-  for (const char byte : part) {
-    if (!needs_escape(byte, in_name)) {
-      text += byte;
-      continue;
+  while (!part.empty()) {
+    std::size_t bytes = separates(part.front(), in_name) ? 0 : shown_bytes(part);
+    text += part.substr(0, bytes);
+    if (bytes == 0) {
+      const auto value = static_cast<unsigned char>(part[bytes++]);
+      text += '%';
+      text += hex_digits[value >> 4U];
+      text += hex_digits[value & 15U];
     }
-    const auto value = static_cast<unsigned char>(byte);
-    text += '%';
-    text += hex_digits[value >> 4U];
-    text += hex_digits[value & 15U];
+    part.remove_prefix(bytes);
   }
 }
 
