@@ -2,19 +2,27 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cache/tuning_content.hpp"
+#include "device/offline/boards.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/family.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
+#include "ops/topology/packed_format.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
+#include "plan/nearest.hpp"
 #include "plan/predicted_choice.hpp"
 #include "unit/fakes/fake_device.hpp"
 
@@ -41,6 +49,56 @@ std::string words(const cache::WinnerRow& row) {
   return fmt::format("{}, {} {}", plan::key_words(row.problem), row.winner.family, to_text(row.winner.config));
 }
 
+/// The GPUs that shipped choices are asked for: every board that the library describes, and every architecture with as many multiprocessors as
+/// the GPU that they were tuned on, so that no size keeps a choice away that the architecture would take.
+std::vector<std::string> gpus() {
+  std::vector<std::string> all = device::offline::board_names();
+  for (const int capability : {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121})
+    all.push_back(fmt::format("architecture=sm_{} multiprocessors=132", capability));
+  return all;
+}
+
+plan::DeviceKey key_of(const device::Device& device) {
+  const DeviceInfo& info = device.info();
+  return {.uuid = info.uuid,
+          .name = info.name,
+          .architecture = info.architecture,
+          .multiprocessors = info.multiprocessors,
+          .memory_bytes = info.memory_bytes,
+          .l2_bytes = info.l2_bytes};
+}
+
+/// How a look-up on a device finds a row: nothing where the devices are too far apart.
+std::optional<Provenance> found_on(const cache::WinnerRow& row, const plan::DeviceKey& device) {
+  const auto matches =
+      plan::best_first({{.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true}}, row.problem, device);
+  return matches.empty() ? std::nullopt : std::optional(matches.front().provenance);
+}
+
+/// Why a plan would pass the row over, as the planner asks; nothing where it takes it.
+std::optional<std::string> refusal(const ops::Family& family, const ops::Query& query, const FieldMap& config) {
+  if (auto reason = plan::declined(family, query)) return reason;
+  return plan::forbidden(family, query, config, Options().max_workspace_bytes);
+}
+
+/// What a plan of an admitted choice is made of lies within the limits of the device.
+void check_launches(const ops::Family& family, const ops::Query& query, const FieldMap& config) {
+  const device::Device& device = *query.device;
+  const std::string format = family.packed_format(query, config);
+  CHECK((format.empty() || ops::find_packed_format(format) != nullptr));
+  CHECK(family.needs(query, config).packed() == !format.empty());
+  const double expected_us = family.predict_us(query, config);
+  CHECK((expected_us > 0 && std::isfinite(expected_us)));
+  const std::vector<ops::Launch> launches = family.launches(query, config, {});
+  CHECK_FALSE(launches.empty());
+  for (const ops::Launch& launch : launches) {
+    CHECK_FALSE(launch.request().expression.empty());
+    CHECK(launch.threads() >= 32);
+    CHECK(launch.threads() <= std::min(1024, device.threads_per_multiprocessor()));
+    CHECK(launch.shared_bytes() <= device.max_shared_bytes());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("every shipped choice is of a family that is there, whose rules admit it") {
@@ -57,6 +115,40 @@ TEST_CASE("every shipped choice is of a family that is there, whose rules admit 
     REQUIRE(family != families.end());
     const auto reason = (*family)->forbidden(*query, row.winner.config);
     CHECK_MESSAGE(!reason, reason.value_or(""));
+  }
+}
+
+TEST_CASE("wherever a shipped choice is found - it runs within that GPU's limits or is refused by a sentence, and where it was tuned it runs") {
+  const cache::TuningContent content = shipped();
+  std::map<std::string, int> admitted;  // by architecture
+  for (const std::string& gpu : gpus()) {
+    const auto device = device::open_compile_only(gpu, {});
+    const plan::DeviceKey here = key_of(*device);
+    for (const cache::WinnerRow& row : content.winners) {
+      const auto provenance = found_on(row, here);
+      if (!provenance) continue;
+      INFO(gpu << ": " << words(row));
+      const std::shared_ptr<const ops::Query> query = plan::query_of(row.problem, *device);
+      REQUIRE(query != nullptr);
+      const ops::Family* family = ops::find_family(row.problem.operation, row.winner.family);
+      REQUIRE(family != nullptr);
+      const auto reason = refusal(*family, *query, row.winner.config);
+      if (*provenance == Provenance::shipped) CHECK_MESSAGE(!reason, reason.value_or(""));
+      if (reason) {
+        CHECK(reason->size() > 10);
+        CHECK(printable(*reason) == *reason);
+        continue;
+      }
+      ++admitted[here.architecture];
+      check_launches(*family, *query, row.winner.config);
+    }
+  }
+  // On the architecture of the shipped choices every one; on those around it some.
+  CHECK(admitted["sm_90"] >= static_cast<int>(content.winners.size()));
+  for (const char* architecture : {"sm_80", "sm_86", "sm_89", "sm_100"}) {
+    const std::string name = architecture;
+    CAPTURE(name);
+    CHECK(admitted[name] > 100);
   }
 }
 
