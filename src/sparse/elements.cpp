@@ -1,5 +1,6 @@
 #include "sparse/elements.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -38,6 +39,20 @@ std::uint16_t to_bf16(float value) {
 
 float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
+template <class Real>
+ValueFacts facts_of(Dtype type, std::span<const Real> values) {
+  ValueFacts facts{.count = static_cast<std::int64_t>(values.size())};
+  for (const Real value : values) {
+    if (std::isnan(value)) ++facts.nans;
+    else if (std::isinf(value)) ++facts.infinities;
+    else {
+      facts.largest = std::max(facts.largest, static_cast<double>(std::fabs(value)));
+      if (std::isinf(round_to(type, static_cast<float>(value)))) ++facts.overflows;
+    }
+  }
+  return facts;
+}
+
 }  // namespace
 
 float round_to(Dtype type, float value) {
@@ -74,6 +89,10 @@ std::vector<float> from_storage(Dtype type, std::span<const std::byte> bytes) {
   }
   return values;
 }
+
+ValueFacts value_facts(Dtype type, std::span<const double> values) { return facts_of(type, values); }
+
+ValueFacts value_facts(Dtype type, std::span<const float> values) { return facts_of(type, values); }
 
 double unit_roundoff(Dtype type) {
   switch (type) {

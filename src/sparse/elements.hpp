@@ -19,6 +19,22 @@ std::vector<std::byte> to_storage(Dtype type, std::span<const float> values);
 /// What is stored. `bytes` holds whole elements.
 std::vector<float> from_storage(Dtype type, std::span<const std::byte> bytes);
 
+/// What values hold beside finite numbers, and what becomes infinite when they are stored. A result made of them may then hold NaN or infinity and
+/// be right.
+struct ValueFacts {
+  std::int64_t count = 0;
+  std::int64_t nans = 0;        ///< NaN as they are
+  std::int64_t infinities = 0;  ///< infinite as they are
+  std::int64_t overflows = 0;   ///< finite as they are, infinite as the type stores them
+  double largest = 0;           ///< the largest finite magnitude as they are
+
+  bool all_finite() const { return nans + infinities + overflows == 0; }  ///< as the type stores them
+};
+
+/// The facts of values that are stored as `type`, which doubles become by way of float.
+ValueFacts value_facts(Dtype type, std::span<const double> values);
+ValueFacts value_facts(Dtype type, std::span<const float> values);
+
 /// Half the distance between 1 and the next larger value: the relative error of one rounding.
 double unit_roundoff(Dtype type);
 

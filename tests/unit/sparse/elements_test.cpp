@@ -55,3 +55,27 @@ TEST_CASE("what is too large becomes infinite and the sign stays") {
   CHECK(std::signbit(sparse::round_to(Dtype::f16, -0.0F)));
   CHECK(sparse::round_to(Dtype::f32, 1e-40F) == 1e-40F);
 }
+
+TEST_CASE("what values hold beside finite numbers, and what a type makes infinite, is counted apart") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> values = {0, -0.0, 1, std::nan(""), -infinity, infinity, 65519, -65520, 1e30, -1e300};
+  const auto check = [&](Dtype type, std::int64_t overflows) {
+    CAPTURE(name(type));
+    const sparse::ValueFacts facts = sparse::value_facts(type, values);
+    CHECK(facts.count == static_cast<std::int64_t>(values.size()));
+    CHECK(facts.nans == 1);
+    CHECK(facts.infinities == 2);
+    CHECK(facts.overflows == overflows);
+    CHECK(facts.largest == 1e300);
+    CHECK_FALSE(facts.all_finite());
+  };
+  check(Dtype::f16, 3);   // -65520 and more
+  check(Dtype::bf16, 1);  // 1e300 is no float
+  check(Dtype::f32, 1);
+
+  const std::vector<float> floats = {65504, -70000, 2};
+  CHECK(sparse::value_facts(Dtype::f16, floats).overflows == 1);
+  CHECK(sparse::value_facts(Dtype::f16, floats).largest == 70000);
+  CHECK(sparse::value_facts(Dtype::bf16, floats).all_finite());
+  CHECK(sparse::value_facts(Dtype::f16, std::vector<float>{}).all_finite());
+}
