@@ -1,23 +1,39 @@
-// Files to CSR. Errors: io_failure (cannot open), invalid_topology (malformed; names file, line or row, and value),
-// unsupported (a legal file of a kind that is not read; names the kind).
+// Files to CSR. Errors: io_failure (cannot be opened or read), invalid_topology (malformed; names file, line or row, and value),
+// unsupported (a legal file of a kind that is not read; names the kind), out_of_memory (what the file holds or claims does not fit in the memory that
+// is free; names the file). Nothing depends on the locale, and nothing unprintable of a file gets into a message.
 #pragma once
 
 #include <filesystem>
 
 #include "sparse/csr.hpp"
+#include "sparse/source.hpp"
 
 namespace vostok::sparse {
 
-Csr read_smtx(const std::filesystem::path& path);  ///< DLMC: "rows, cols, nonzeros", offsets, indices. A pattern
-Csr read_mtx(const std::filesystem::path& path);  ///< Matrix Market coordinate: real, integer, pattern; general, symmetric, skew-symmetric (expanded)
-Csr read_npy(const std::filesystem::path& path);  ///< a dense 2-D f2/f4/f8 array; exact zeros are dropped (4-D [O,I,1,1] counts as 2-D)
-Csr read(const std::filesystem::path& path);      ///< by extension; any other is invalid_argument naming the known ones
+/// By the extension; a pipe without one of these by its first bytes. Any other is invalid_argument naming those known.
+Csr read(const std::filesystem::path& path);
+/// The same of bytes in memory, by the extension of their name.
+Csr parse(const Source& source);
+/// Whether `read` knows the extension.
+bool has_known_extension(const std::filesystem::path& path);
+constexpr const char* known_extensions = ".smtx, .mtx or .npy";
+
+Csr parse_smtx(const Source& source);  ///< DLMC: "rows, cols, nonzeros", offsets, indices. A pattern
+
+/// Matrix Market: coordinate, and array, whose zeros are dropped; real, double, integer, unsigned-integer and pattern; general, and symmetric and
+/// skew-symmetric, which are expanded.
+Csr parse_mtx(const Source& source);
+
+/// A dense 2-D array (4-D [O,I,1,1] counts as one) of bool, which is a pattern, integers, f2, f4, f8 or bfloat16 in any byte order; zeros are
+/// dropped.
+Csr parse_npy(const Source& source);
 
 /// A dense array of any number of dimensions, row-major.
 struct DenseArray {
   std::vector<std::int64_t> shape = {};
   std::vector<double> values = {};
 };
-DenseArray read_array(const std::filesystem::path& path);  ///< .npy of f2/f4/f8
+DenseArray read_array(const std::filesystem::path& path);  ///< .npy, of the types of parse_npy
+DenseArray parse_array(const Source& source);
 
 }  // namespace vostok::sparse

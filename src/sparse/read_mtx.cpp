@@ -1,71 +1,71 @@
-#include <algorithm>
-#include <cctype>
 #include <limits>
-#include <numeric>
 
-#include "base/text.hpp"
+#include "base/checked.hpp"
+#include "base/printable.hpp"
+#include "sparse/entries.hpp"
 #include "sparse/read.hpp"
-#include "sparse/text_file.hpp"
+#include "sparse/scanner.hpp"
 
 namespace vostok::sparse {
 namespace {
 
+enum class Format { coordinate, array };  // an array holds every element, column by column
 enum class Field { real, integer, pattern };
 enum class Symmetry { general, symmetric, skew_symmetric };
 
 struct Banner {
+  Format format = Format::coordinate;
   Field field = Field::real;
   Symmetry symmetry = Symmetry::general;
 };
 
-/// The entries in file order, expanded.
-struct Entries {
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  std::vector<std::int32_t> row;
-  std::vector<std::int32_t> col;
-  std::vector<double> value;  // empty for a pattern
-
-  void add(std::int64_t at_row, std::int64_t at_col, const double* at_value) {
-    row.push_back(static_cast<std::int32_t>(at_row));
-    col.push_back(static_cast<std::int32_t>(at_col));
-    if (at_value != nullptr) value.push_back(*at_value);
-  }
+/// A word of the banner, and what it means: two may mean one thing.
+template <class Kind>
+struct Known {
+  std::string_view word;
+  Kind kind;
 };
 
+/// Letters are those of ASCII: what tolower makes of an I depends on the locale.
 std::string lower_word(Scanner& scanner) {
   std::string word(scanner.word());
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  for (char& letter : word)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   return word;
 }
 
-[[noreturn]] void refuse_kind(const Scanner& scanner, const char* part, const std::string& kind, const char* known) {
-  fail(ErrorCode::unsupported, "cannot read {}: Matrix Market {} '{}' is not read, only {}", scanner.file(), part, kind, known);
+template <class Kind, std::size_t count>
+Kind read_kind(Scanner& scanner, const char* part, const Known<Kind> (&known)[count]) {
+  const std::string word = lower_word(scanner);
+  std::string words;
+  for (const auto& [name, kind] : known) {
+    if (name == word) return kind;
+    words += (words.empty() ? "" : ", ") + std::string(name);
+  }
+  fail(ErrorCode::unsupported, "cannot read {}: Matrix Market {} '{}' is not read, only {}", scanner.file(), part, printable(word.substr(0, 40)),
+       words);
+}
+
+void read_object(Scanner& scanner) {
+  if (const std::string word = lower_word(scanner); word != "%%matrixmarket" && word != "%matrixmarket")  // some write one %
+    scanner.refuse(fmt::format("expected %%MatrixMarket, found '{}'", word.substr(0, 40)));
+  read_kind<bool>(scanner, "object", {{"matrix", true}});
 }
 
 Banner read_banner(Scanner& scanner) {
-  if (const std::string word = lower_word(scanner); word != "%%matrixmarket")
-    scanner.refuse(fmt::format("expected %%MatrixMarket, found '{}'", word.substr(0, 40)));
-  if (const std::string object = lower_word(scanner); object != "matrix") refuse_kind(scanner, "object", object, "matrix");
-  if (const std::string format = lower_word(scanner); format != "coordinate") refuse_kind(scanner, "format", format, "coordinate");
+  read_object(scanner);
   Banner banner;
-  const std::string field = lower_word(scanner);
-  if (field == "integer") {
-    banner.field = Field::integer;
-  } else if (field == "pattern") {
-    banner.field = Field::pattern;
-  } else if (field != "real") {
-    refuse_kind(scanner, "field", field, "real, integer and pattern");
-  }
-  const std::string symmetry = lower_word(scanner);
-  if (symmetry == "symmetric") {
-    banner.symmetry = Symmetry::symmetric;
-  } else if (symmetry == "skew-symmetric") {
-    banner.symmetry = Symmetry::skew_symmetric;
-  } else if (symmetry != "general") {
-    refuse_kind(scanner, "symmetry", symmetry, "general, symmetric and skew-symmetric");
-  }
+  banner.format = read_kind<Format>(scanner, "format", {{"coordinate", Format::coordinate}, {"array", Format::array}});
+  banner.field = read_kind<Field>(scanner, "field",
+                                  {{"real", Field::real},
+                                   {"double", Field::real},
+                                   {"integer", Field::integer},
+                                   {"unsigned-integer", Field::integer},
+                                   {"pattern", Field::pattern}});
+  banner.symmetry = read_kind<Symmetry>(
+      scanner, "symmetry", {{"general", Symmetry::general}, {"symmetric", Symmetry::symmetric}, {"skew-symmetric", Symmetry::skew_symmetric}});
   if (banner.field == Field::pattern && banner.symmetry == Symmetry::skew_symmetric) scanner.refuse("a pattern cannot be skew-symmetric");
+  if (banner.field == Field::pattern && banner.format == Format::array) scanner.refuse("an array of all elements cannot be a pattern");
   scanner.end_line();
   return banner;
 }
@@ -76,93 +76,118 @@ std::int64_t read_size(Scanner& scanner, const char* what) {
   return value;
 }
 
+Entries read_shape(Scanner& scanner, const Banner& banner) {
+  Entries entries{.valued = banner.field != Field::pattern};
+  entries.rows = read_size(scanner, "the number of rows");
+  entries.cols = read_size(scanner, "the number of columns");
+  if (banner.symmetry != Symmetry::general && entries.rows != entries.cols)
+    scanner.refuse(fmt::format("a symmetric matrix is not {} x {}", entries.rows, entries.cols));
+  return entries;
+}
+
 std::int64_t read_position(Scanner& scanner, const char* what, std::int64_t end) {
   const std::int64_t position = scanner.integer(what);
   if (position < 1 || position > end) scanner.refuse(fmt::format("{} is {}, outside [1, {}]", what, position, end));
   return position - 1;
 }
 
+double read_value(Scanner& scanner, Field field) {
+  if (field == Field::pattern) return 1;
+  return field == Field::integer ? scanner.whole_number("an integer value") : scanner.number("a value");
+}
+
+/// What stands at one place, and what that says of the place across the diagonal.
+void add_expanded(Entries& entries, Symmetry symmetry, std::int64_t row, std::int64_t col, double value) {
+  entries.add(row, col, value);
+  if (symmetry != Symmetry::general && row != col) entries.add(col, row, symmetry == Symmetry::skew_symmetric ? -value : value);
+}
+
 void read_entry(Scanner& scanner, const Banner& banner, Entries& entries) {
   const std::int64_t row = read_position(scanner, "row", entries.rows);
   const std::int64_t col = read_position(scanner, "column", entries.cols);
-  const bool valued = banner.field != Field::pattern;
-  double value = 0;
-  if (banner.field == Field::real) value = scanner.number("a value");
-  if (banner.field == Field::integer) value = static_cast<double>(scanner.integer("an integer value"));
-  entries.add(row, col, valued ? &value : nullptr);
-  if (banner.symmetry == Symmetry::general) return;
-  if (row < col) scanner.refuse(fmt::format("row {}, column {} lies above the diagonal of a symmetric matrix", row + 1, col + 1));
-  const bool skew = banner.symmetry == Symmetry::skew_symmetric;
-  if (skew && row == col) scanner.refuse(fmt::format("row {} has a diagonal value in a skew-symmetric matrix", row + 1));
-  const double mirrored = skew ? -value : value;
-  if (row != col) entries.add(col, row, valued ? &mirrored : nullptr);
+  const double value = read_value(scanner, banner.field);
+  if (banner.symmetry != Symmetry::general && row < col)
+    scanner.refuse(fmt::format("row {}, column {} lies above the diagonal of a symmetric matrix", row + 1, col + 1));
+  if (banner.symmetry == Symmetry::skew_symmetric && row == col)
+    scanner.refuse(fmt::format("row {} has a diagonal value in a skew-symmetric matrix", row + 1));
+  add_expanded(entries, banner.symmetry, row, col, value);
 }
 
-Entries read_entries(Scanner& scanner, const Banner& banner) {
-  Entries entries;
-  entries.rows = read_size(scanner, "the number of rows");
-  entries.cols = read_size(scanner, "the number of columns");
+/// Room for what `count` lines of at least so many bytes can hold, whatever the header claims.
+void reserve_lines(const Source& source, const Scanner& scanner, const Banner& banner, std::int64_t count, std::int64_t bytes_each,
+                   Entries& entries) {
+  const std::int64_t each = banner.symmetry == Symmetry::general ? 1 : 2;
+  reserve(entries, each * scanner.at_most(count, bytes_each), source);
+}
+
+void require_line(Scanner& scanner, const char* what, std::int64_t index, std::int64_t count) {
+  if (scanner.at_end()) scanner.refuse(fmt::format("expected {} {} of {}, found the end of the file", what, index + 1, count));
+}
+
+void require_end(Scanner& scanner, const char* what, std::int64_t count) {
+  if (!scanner.at_end()) scanner.refuse(fmt::format("unexpected '{}' after the {} {}", scanner.shown_word(), count, what));
+}
+
+Entries read_coordinates(const Source& source, Scanner& scanner, const Banner& banner) {
+  Entries entries = read_shape(scanner, banner);
   const std::int64_t count = scanner.integer("the number of entries");
   if (count < 0) scanner.refuse(fmt::format("the number of entries is {}", count));
   scanner.end_line();
-  if (banner.symmetry != Symmetry::general && entries.rows != entries.cols)
-    scanner.refuse(fmt::format("a symmetric matrix is not {} x {}", entries.rows, entries.cols));
+  const std::int64_t shortest_line = entries.valued ? 6 : 4;  // "1 1 1" and a line end
+  reserve_lines(source, scanner, banner, count, shortest_line, entries);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (scanner.at_end()) scanner.refuse(fmt::format("expected entry {} of {}, found the end of the file", i + 1, count));
+    require_line(scanner, "entry", i, count);
     read_entry(scanner, banner, entries);
     scanner.end_line();
   }
-  if (!scanner.at_end()) scanner.refuse(fmt::format("unexpected '{}' after the {} entries", scanner.word().substr(0, 40), count));
+  require_end(scanner, "entries", count);
   return entries;
 }
 
-/// Where each of the keys 0 .. end - 1 begins when sorted, and `end` at last.
-std::vector<std::int64_t> begins(const std::vector<std::int32_t>& keys, std::int64_t end) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(end) + 1, 0);
-  for (const std::int32_t key : keys) ++offsets[key + 1L];
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  return offsets;
-}
-
-/// `order` sorted by keys, stable.
-std::vector<std::int64_t> sort_by(const std::vector<std::int32_t>& keys, std::vector<std::int64_t> next, const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> sorted(order.size());
-  for (const std::int64_t i : order) sorted[next[keys[i]]++] = i;
-  return sorted;
-}
-
-Csr compress(const Entries& entries) {
-  std::vector<std::int64_t> order(entries.row.size());
-  std::iota(order.begin(), order.end(), 0);
-  Csr csr{.rows = entries.rows, .cols = entries.cols, .row_offsets = begins(entries.row, entries.rows)};
-  order = sort_by(entries.col, begins(entries.col, entries.cols), order);
-  order = sort_by(entries.row, csr.row_offsets, order);
-  csr.column_indices.reserve(order.size());
-  csr.values.reserve(entries.value.size());
-  for (const std::int64_t i : order) {
-    csr.column_indices.push_back(entries.col[i]);
-    if (!entries.value.empty()) csr.values.push_back(entries.value[i]);
+/// The elements of a dense matrix that are not zero. Of a symmetric one the file has the lower triangle alone.
+Entries read_elements(const Source& source, Scanner& scanner, const Banner& banner) {
+  Entries entries = read_shape(scanner, banner);
+  scanner.end_line();
+  const std::int64_t beside_diagonal = entries.rows * (entries.rows - 1) / 2;  // sizes have 31 bits
+  const bool skew = banner.symmetry == Symmetry::skew_symmetric;
+  const bool general = banner.symmetry == Symmetry::general;
+  const std::int64_t count = general ? entries.rows * entries.cols : skew ? beside_diagonal : beside_diagonal + entries.rows;
+  reserve_lines(source, scanner, banner, count, 2, entries);
+  std::int64_t index = 0;
+  for (std::int64_t col = 0; col < entries.cols; ++col) {
+    for (std::int64_t row = general ? 0 : skew ? col + 1 : col; row < entries.rows; ++row) {
+      require_line(scanner, "element", index++, count);
+      const double value = read_value(scanner, banner.field);
+      scanner.end_line();
+      if (value != 0) add_expanded(entries, banner.symmetry, row, col, value);
+    }
   }
-  return csr;
+  require_end(scanner, "elements", count);
+  return entries;
 }
 
-std::string note_of(const Banner& banner) {
+std::string note_of(const Banner& banner, const Csr& csr) {
   std::string note = banner.field == Field::pattern ? "pattern" : banner.field == Field::integer ? "integer" : "real";
+  if (banner.format == Format::array) note = fmt::format("dense {}, {} zeros dropped", note, csr.rows * csr.cols - csr.nonzeros());
   if (banner.symmetry == Symmetry::symmetric) note += ", symmetric, expanded";
   if (banner.symmetry == Symmetry::skew_symmetric) note += ", skew-symmetric, expanded";
   return note;
 }
 
-}  // namespace
-
-Csr read_mtx(const std::filesystem::path& path) {
-  const std::string text = read_bytes(path);
-  Scanner scanner(text, path.string());
+Csr from_mtx(const Source& source) {
+  Scanner scanner(source.bytes, source.name);
   const Banner banner = read_banner(scanner);
   while (!scanner.at_end() && scanner.skip('%')) scanner.skip_line();
-  Csr csr = compress(read_entries(scanner, banner));
-  csr.note = note_of(banner);
+  const bool dense = banner.format == Format::array;
+  Csr csr = compress(dense ? read_elements(source, scanner, banner) : read_coordinates(source, scanner, banner));
+  csr.note = note_of(banner, csr);
   return csr;
+}
+
+}  // namespace
+
+Csr parse_mtx(const Source& source) {
+  return read_named(source, [&] { return from_mtx(source); });
 }
 
 }  // namespace vostok::sparse

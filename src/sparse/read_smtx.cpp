@@ -1,9 +1,8 @@
-#include <algorithm>
 #include <limits>
 
 #include "base/text.hpp"
 #include "sparse/read.hpp"
-#include "sparse/text_file.hpp"
+#include "sparse/scanner.hpp"
 
 namespace vostok::sparse {
 namespace {
@@ -31,14 +30,17 @@ Header read_header(Scanner& scanner) {
   return header;
 }
 
-/// A damaged header must not make us ask for more memory than the file can fill: a number takes two bytes.
-std::size_t plausible_count(const Scanner& scanner, std::int64_t count) {
-  return static_cast<std::size_t>(std::min(count, scanner.bytes_left() / 2 + 1));
+/// Room for what the file can hold, whatever its header claims: a number takes two bytes.
+template <class Number>
+void reserve_numbers(const Source& source, const Scanner& scanner, std::int64_t count, const char* what, std::vector<Number>& numbers) {
+  const std::int64_t most = scanner.at_most(count, 2);
+  require_memory(source, most * static_cast<std::int64_t>(sizeof(Number)), fmt::format("{} {}", most, what));
+  numbers.reserve(static_cast<std::size_t>(most) + 1);  // rows have one offset more
 }
 
-std::vector<std::int64_t> read_offsets(Scanner& scanner, const Header& header) {
+std::vector<std::int64_t> read_offsets(const Source& source, Scanner& scanner, const Header& header) {
   std::vector<std::int64_t> offsets;
-  offsets.reserve(plausible_count(scanner, header.rows) + 1);
+  reserve_numbers(source, scanner, header.rows, "row offsets", offsets);
   for (std::int64_t row = 0; row <= header.rows; ++row) {
     if (scanner.at_line_end()) scanner.refuse(fmt::format("expected row offset {} of {} rows, found the end of the line", row, header.rows));
     offsets.push_back(scanner.integer("row offset", row));
@@ -47,9 +49,9 @@ std::vector<std::int64_t> read_offsets(Scanner& scanner, const Header& header) {
   return offsets;
 }
 
-std::vector<std::int32_t> read_columns(Scanner& scanner, const Header& header, const std::vector<std::int64_t>& offsets) {
+std::vector<std::int32_t> read_columns(const Source& source, Scanner& scanner, const Header& header, const std::vector<std::int64_t>& offsets) {
   std::vector<std::int32_t> columns;
-  columns.reserve(plausible_count(scanner, header.nonzeros));
+  reserve_numbers(source, scanner, header.nonzeros, "column indices", columns);
   for (std::int64_t row = 0; row < header.rows; ++row) {
     for (std::int64_t i = offsets[row]; i < offsets[row + 1]; ++i) {
       if (scanner.at_line_end())
@@ -62,18 +64,21 @@ std::vector<std::int32_t> read_columns(Scanner& scanner, const Header& header, c
   return columns;
 }
 
-}  // namespace
-
-Csr read_smtx(const std::filesystem::path& path) {
-  const std::string text = read_bytes(path);
-  Scanner scanner(text, path.string());
+Csr from_smtx(const Source& source) {
+  Scanner scanner(source.bytes, source.name);
   const Header header = read_header(scanner);
   Csr csr{.rows = header.rows, .cols = header.cols, .note = "pattern"};
-  csr.row_offsets = read_offsets(scanner, header);
+  csr.row_offsets = read_offsets(source, scanner, header);
   validate_offsets(header.rows, csr.row_offsets, header.nonzeros, scanner.file());
-  csr.column_indices = read_columns(scanner, header, csr.row_offsets);
-  if (!scanner.at_end()) scanner.refuse(fmt::format("unexpected '{}' after the {} column indices", scanner.word().substr(0, 40), header.nonzeros));
+  csr.column_indices = read_columns(source, scanner, header, csr.row_offsets);
+  if (!scanner.at_end()) scanner.refuse(fmt::format("unexpected '{}' after the {} column indices", scanner.shown_word(), header.nonzeros));
   return csr;
+}
+
+}  // namespace
+
+Csr parse_smtx(const Source& source) {
+  return read_named(source, [&] { return from_smtx(source); });
 }
 
 }  // namespace vostok::sparse

@@ -1,109 +1,117 @@
 #include "sparse/text_file.hpp"
 
-#include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/host_memory.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace vostok::sparse {
 namespace {
 
-bool is_blank(char character) { return character == ' ' || character == '\t' || character == '\r'; }
-
-}  // namespace
-
-std::string read_bytes(const std::filesystem::path& path) {
-  const auto refuse = [&] { fail(ErrorCode::io_failure, "cannot read {}: {}", path.string(), std::strerror(errno)); };
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) refuse();
-  std::string bytes;
-  constexpr std::size_t step_bytes = std::size_t{1} << 20;
-  for (std::size_t got = step_bytes; got == step_bytes;) {  // not sized ahead: pipes have no size, folders a wrong one
-    const std::size_t begin = bytes.size();
-    bytes.resize(begin + step_bytes);
-    got = std::fread(bytes.data() + begin, 1, step_bytes, file.get());
-    bytes.resize(begin + got);
+/// An open file that knows its name.
+class Descriptor {
+ public:
+  Descriptor(const std::filesystem::path& path, const char* verb, int flags)
+      : verb_(verb), name_(printable(path.string())), number_(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666)) {
+    if (number_ < 0) refuse_system();
   }
-  if (std::ferror(file.get()) != 0) refuse();
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+  /// Whether it was closed without an error: what a full disk refuses may be known only then.
+  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+  [[noreturn]] void refuse(ErrorCode code, const std::string& reason) const { fail(code, "cannot {} {}: {}", verb_, name_, reason); }
+  [[noreturn]] void refuse_system() const { refuse(ErrorCode::io_failure, std::strerror(errno)); }
+
+ private:
+  const char* verb_;
+  std::string name_;
+  int number_;
+};
+
+struct stat status_of(const Descriptor& file) {
+  struct stat status = {};
+  if (::fstat(file.number(), &status) != 0) file.refuse_system();
+  if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && ::isatty(file.number()) == 0))
+    file.refuse(ErrorCode::io_failure, "it is a device, neither a file nor a pipe");
+  return status;
+}
+
+/// Waits until there is something to read, and tells whether. Errors: io_failure where that takes too long.
+bool wait_for_bytes(const Descriptor& file, int patience_ms) {
+  pollfd wanted = {.fd = file.number(), .events = POLLIN, .revents = 0};
+  if (::poll(&wanted, 1, patience_ms) == 0)
+    file.refuse(ErrorCode::io_failure, fmt::format("it is a pipe that nobody has written to for {} s", patience_ms / 1000));
+  return (wanted.revents & POLLIN) != 0;
+}
+
+/// The next bytes, how many; 0 at the end. An empty pipe without a writer reads as one at its end: it is given a while.
+std::size_t read_some(const Descriptor& file, char* into, std::size_t most, bool is_fresh_pipe) {
+  constexpr int for_ever = -1;
+  constexpr int patience_ms = 5000;
+  while (true) {
+    const ssize_t count = ::read(file.number(), into, most);
+    if (count > 0) return static_cast<std::size_t>(count);
+    if (count == 0 && !(is_fresh_pipe && wait_for_bytes(file, patience_ms))) return 0;
+    if (count < 0 && errno == EAGAIN) wait_for_bytes(file, for_ever);
+    else if (count < 0 && errno != EINTR) file.refuse_system();
+  }
+}
+
+/// The first buffer: for what says how long it is, that and a byte, which finds the end.
+std::size_t first_bytes(const Descriptor& file, const struct stat& status, std::int64_t available) {
+  constexpr std::int64_t of_unknown_length = 1 << 16;
+  if (!S_ISREG(status.st_mode)) return of_unknown_length;
+  if (status.st_size >= available)
+    file.refuse(ErrorCode::out_of_memory, fmt::format("it has {} bytes, and {} bytes of memory are free", status.st_size, available));
+  return static_cast<std::size_t>(std::max(status.st_size + 1, of_unknown_length));
+}
+
+std::string read_all(const Descriptor& file) {
+  const struct stat status = status_of(file);
+  const std::int64_t available = available_host_bytes();
+  std::string bytes(first_bytes(file, status, available), '\0');
+  std::size_t filled = 0;
+  while (const std::size_t count = read_some(file, bytes.data() + filled, bytes.size() - filled, S_ISFIFO(status.st_mode) && filled == 0)) {
+    filled += count;
+    if (filled < bytes.size()) continue;
+    if (static_cast<std::int64_t>(filled) > available / 4)  // a larger copy takes twice as much again
+      file.refuse(ErrorCode::out_of_memory, fmt::format("after {} bytes it has not ended, and {} bytes of memory were free", filled, available));
+    bytes.resize(2 * filled);
+  }
+  bytes.resize(filled);
   return bytes;
 }
 
-void Scanner::refuse(const std::string& reason) const { fail(ErrorCode::invalid_topology, "cannot read {}: line {}: {}", file_, line_, reason); }
+}  // namespace
 
-void Scanner::skip_blanks() {
-  while (position_ < text_.size() && is_blank(text_[position_])) ++position_;
+std::string read_bytes(const std::filesystem::path& path) try {
+  return read_all({path, "read", O_RDONLY | O_NONBLOCK});
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory, "cannot read {}: its bytes do not fit in memory", printable(path.string()));
 }
 
-bool Scanner::at_line_end() {
-  skip_blanks();
-  return position_ == text_.size() || text_[position_] == '\n';
-}
-
-bool Scanner::at_end() {
-  while (at_line_end()) {
-    if (position_ == text_.size()) return true;
-    skip_line();
+void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
+  Descriptor file(path, "write", O_WRONLY | O_CREAT | O_TRUNC);
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) file.refuse_system();
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   }
-  return false;
-}
-
-void Scanner::end_line() {
-  if (!at_line_end()) refuse(fmt::format("unexpected '{}' at its end", word()));
-  skip_line();
-}
-
-void Scanner::skip_line() {
-  position_ = text_.find('\n', position_);
-  if (position_ == std::string_view::npos) {
-    position_ = text_.size();
-  } else {
-    ++position_;
-    ++line_;
-  }
-}
-
-std::string_view Scanner::word() {
-  skip_blanks();
-  const std::size_t begin = position_;
-  while (position_ < text_.size() && !is_blank(text_[position_]) && text_[position_] != '\n') ++position_;
-  return text_.substr(begin, position_ - begin);
-}
-
-bool Scanner::skip(char expected) {
-  if (at_line_end() || text_[position_] != expected) return false;
-  ++position_;
-  return true;
-}
-
-template <class Number>
-Number Scanner::parse(const char* what, std::int64_t index) {
-  skip_blanks();
-  Number result{};
-  const char* const begin = text_.data() + position_;
-  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), result);
-  if (error == std::errc()) {
-    position_ += static_cast<std::size_t>(end - begin);
-    return result;
-  }
-  const std::string wanted = index < 0 ? what : fmt::format("{} {}", what, index);
-  if (position_ == text_.size()) refuse(fmt::format("expected {}, found the end of the file", wanted));
-  if (text_[position_] == '\n') refuse(fmt::format("expected {}, found the end of the line", wanted));
-  constexpr std::size_t shown = 40;  // of a word that may be the whole file
-  refuse(fmt::format("expected {}, found '{}'{}", wanted, word().substr(0, shown),
-                     error == std::errc::result_out_of_range ? ", which is too large" : ""));
-}
-
-std::int64_t Scanner::integer(const char* what, std::int64_t index) { return parse<std::int64_t>(what, index); }
-
-double Scanner::number(const char* what, std::int64_t index) {
-  skip('+');  // other writers' sign, which from_chars does not know
-  return parse<double>(what, index);
+  if (!file.close()) file.refuse_system();
 }
 
 }  // namespace vostok::sparse

@@ -1,10 +1,7 @@
 #include "sparse/write.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "base/text.hpp"
+#include "sparse/text_file.hpp"
 
 namespace vostok::sparse {
 namespace {
@@ -22,10 +19,7 @@ std::string line_of(const std::vector<Integer>& numbers) {
 }  // namespace
 
 void write_smtx(const std::filesystem::path& path, const Csr& csr) {
-  std::ofstream file(path, std::ios::binary);
-  file << fmt::format("{}, {}, {}\n", csr.rows, csr.cols, csr.nonzeros()) << line_of(csr.row_offsets) << line_of(csr.column_indices);
-  file.close();
-  if (!file) fail(ErrorCode::io_failure, "cannot write {}: {}", path.string(), std::strerror(errno));
+  write_bytes(path, fmt::format("{}, {}, {}\n", csr.rows, csr.cols, csr.nonzeros()) + line_of(csr.row_offsets) + line_of(csr.column_indices));
 }
 
 }  // namespace vostok::sparse

@@ -35,7 +35,7 @@ std::vector<float> floats(const std::filesystem::path& file) {
 Block read_block(const std::filesystem::path& folder, int number) {
   const bool halves = number == 1 || number == 3 || number == 5 || number == 11;
   Block block{.stride = halves ? 2 : 1,
-              .contraction = sparse::read_npy(folder / fmt::format("contraction_1x1_{}.npy", number)),
+              .contraction = sparse::read(folder / fmt::format("contraction_1x1_{}.npy", number)),
               .contraction_values = {},
               .contraction_bias = floats(folder / fmt::format("contraction_1x1_{}_bias.npy", number)),
               .filters = floats(folder / fmt::format("depthwise_nxn_{}.npy", number)),

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -17,6 +19,14 @@ template <class Element>
 std::string bytes_of(const std::vector<Element>& elements) {
   std::string bytes(elements.size() * sizeof(Element), '\0');
   if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+  return bytes;
+}
+
+/// The same, each element's bytes in the other order.
+template <class Element>
+std::string swapped(const std::vector<Element>& elements) {
+  std::string bytes = bytes_of(elements);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Element)) std::reverse(bytes.data() + at, bytes.data() + at + sizeof(Element));
   return bytes;
 }
 
@@ -79,6 +89,72 @@ TEST_CASE("every kind of f2 is converted exactly") {
   CHECK(std::isnan(csr.values[5]));
 }
 
+TEST_CASE("npy integers of every width and sign, in both byte orders, keep their values") {
+  const auto check = [](const std::string& type, const auto& elements, const std::vector<double>& values) {
+    CAPTURE(type);
+    for (const char* order : {"<", ">", "=", ""}) {
+      CAPTURE(order);
+      const std::string data = *order == '>' ? swapped(elements) : bytes_of(elements);
+      const Csr csr = read_content(npy(header(order + type, fmt::format("1, {}", elements.size())), data));
+      CHECK(csr.values == values);
+      CHECK(csr.note == fmt::format("dense {}{}, 1 zeros dropped", order, type));
+    }
+  };
+  check("i1", std::vector<std::int8_t>{1, 0, -128, 127}, {1, -128, 127});
+  check("u1", std::vector<std::uint8_t>{1, 0, 128, 255}, {1, 128, 255});
+  check("i2", std::vector<std::int16_t>{258, 0, -32768}, {258, -32768});
+  check("u2", std::vector<std::uint16_t>{258, 0, 65535}, {258, 65535});
+  check("i4", std::vector<std::int32_t>{16909060, 0, INT32_MIN}, {16909060, -2147483648.0});
+  check("u4", std::vector<std::uint32_t>{16909060, 0, UINT32_MAX}, {16909060, 4294967295.0});
+  check("i8", std::vector<std::int64_t>{0x0102030405060708, 0, INT64_MIN}, {static_cast<double>(0x0102030405060708), -0x1p63});
+  check("u8", std::vector<std::uint64_t>{258, 0, UINT64_MAX}, {258, 0x1p64});
+  check("f2", std::vector<std::uint16_t>{0x3e00, 0, 0xc000}, {1.5, -2});
+  check("f4", std::vector<float>{1.5F, 0, -2}, {1.5, -2});
+  check("f8", std::vector<double>{1e300, 0, -2}, {1e300, -2});
+}
+
+TEST_CASE("an npy array of bool is a pattern") {
+  const Csr csr = read_content(npy(header("|b1", "2, 3"), std::string("\1\0\0\2\0\xff", 6)));
+  CHECK(csr.row_offsets == std::vector<std::int64_t>{0, 1, 3});
+  CHECK(csr.column_indices == std::vector<std::int32_t>{0, 0, 2});
+  CHECK(csr.values.empty());
+  CHECK(csr.note == "dense |b1, a pattern, 3 zeros dropped");
+}
+
+TEST_CASE("bfloat16 is read as ml_dtypes saves it") {
+  const std::vector<std::uint16_t> elements = {0, 0x3fc0, 0x8000, 0xc000, 0x7f80, 0x0001};
+  for (const char* type : {"<V2", "|V2", "bfloat16"}) {
+    const Csr csr = read_content(npy(header(type, "2, 3"), bytes_of(elements)));
+    CHECK(csr.values == std::vector<double>{1.5, -2, std::numeric_limits<double>::infinity(), 0x1p-133});
+    CHECK(csr.note == fmt::format("dense {} (bfloat16), 2 zeros dropped", type));
+  }
+}
+
+TEST_CASE("a dense array of any type keeps its shape and order") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.npy", npy(header(">i2", "3, 2", true), swapped(std::vector<std::int16_t>{1, 2, 3, 4, 5, 6})));
+  const DenseArray array = read_array(file);
+  CHECK(array.shape == std::vector<std::int64_t>{3, 2});
+  CHECK(array.values == std::vector<double>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("sizes that an npy header claims take no memory that is not there") {
+  constexpr std::int64_t memory_bytes = std::int64_t{1} << 20;
+  const auto refuse = [&](ErrorCode code, const std::string& shape, const std::string& data, const std::vector<std::string>& parts) {
+    CAPTURE(shape);
+    const std::string content = npy(header("|i1", shape), data);
+    testing::check_refused(code, parts, [&] { parse_npy({.bytes = content, .name = "claim.npy", .memory_bytes = memory_bytes}); });
+  };
+  refuse(ErrorCode::out_of_memory, "2000000000, 0", "", {"claim.npy", "2000000000 rows", "15258.8 MiB", "1.0 MiB"});
+  refuse(ErrorCode::out_of_memory, "1, 200000", std::string(200000, '\1'), {"claim.npy", "200000 nonzeros"});
+  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000", "", {"claim.npy", "4000000000000000000 elements", "it has 0"});
+  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000, 4, 2000000000", "", {"claim.npy", "do not fit in 64 bits"});
+  const std::string content = npy(header("|i1", "1, 200000"), std::string(200000, '\0'));
+  testing::check_refused(ErrorCode::out_of_memory, {"claim.npy", "200000 elements"},
+                         [&] { parse_array({.bytes = content, .name = "claim.npy", .memory_bytes = memory_bytes}); });
+  CHECK(parse_npy({.bytes = content, .name = "claim.npy", .memory_bytes = memory_bytes}).nonzeros() == 0);
+}
+
 TEST_CASE("npy arrays without elements are matrices without nonzeros") {
   CHECK(read_content(npy(header("<f4", "0, 3"), "")).rows == 0);
   CHECK(read_content(npy(header("<f4", "2, 0"), "")).row_offsets == std::vector<std::int64_t>{0, 0, 0});
@@ -86,9 +162,10 @@ TEST_CASE("npy arrays without elements are matrices without nonzeros") {
 
 TEST_CASE("npy arrays that are not read are refused with the reason") {
   const std::string data = bytes_of(sample);
-  check_refused(ErrorCode::unsupported, npy(header(">f4", "2, 3"), data), {"'>f4'"});
-  check_refused(ErrorCode::unsupported, npy(header("<i4", "2, 3"), data), {"'<i4'"});
-  check_refused(ErrorCode::unsupported, npy(header("<c8", "2, 3"), data), {"'<c8'"});
+  for (const char* type : {"<c8", "<f16", "|O", "|V1", "|S4", "<U1", "|i3", "<b1x", "", "<", "f", "<f-4"}) {
+    CAPTURE(type);
+    check_refused(ErrorCode::unsupported, npy(header(type, "2, 3"), data), {fmt::format("type '{}'", type), "only bool, integers, f2, f4, f8"});
+  }
   check_refused(ErrorCode::unsupported, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }", data), {"records"});
   check_refused(ErrorCode::unsupported, npy(header("<f4", "6,"), data), {"1 dimensions"});
   check_refused(ErrorCode::unsupported, npy(header("<f4", ""), bytes_of(std::vector<float>{1})), {"0 dimensions"});
