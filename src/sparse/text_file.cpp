@@ -11,7 +11,6 @@
 #include <new>
 #include <utility>
 
-#include "base/host_memory.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 
@@ -80,9 +79,8 @@ std::size_t first_bytes(const Descriptor& file, const struct stat& status, std::
   return static_cast<std::size_t>(std::max(status.st_size + 1, of_unknown_length));
 }
 
-std::string read_all(const Descriptor& file) {
+std::string read_all(const Descriptor& file, std::int64_t available) {
   const struct stat status = status_of(file);
-  const std::int64_t available = available_host_bytes();
   std::string bytes(first_bytes(file, status, available), '\0');
   std::size_t filled = 0;
   while (const std::size_t count = read_some(file, bytes.data() + filled, bytes.size() - filled, S_ISFIFO(status.st_mode) && filled == 0)) {
@@ -98,8 +96,8 @@ std::string read_all(const Descriptor& file) {
 
 }  // namespace
 
-std::string read_bytes(const std::filesystem::path& path) try {
-  return read_all({path, "read", O_RDONLY | O_NONBLOCK});
+std::string read_bytes(const std::filesystem::path& path, std::int64_t memory_bytes) try {
+  return read_all({path, "read", O_RDONLY | O_NONBLOCK}, memory_bytes);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::out_of_memory, "cannot read {}: its bytes do not fit in memory", printable(path.string()));
 }
