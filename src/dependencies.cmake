@@ -11,6 +11,8 @@ find_package(Boost REQUIRED COMPONENTS context)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET GLOBAL libsodium)
 find_package(fmt REQUIRED)
+# Optional: without it .gz and .npz files are refused by name.
+find_package(ZLIB)
 
 # Debian ships no archive of fmt: without its shared library, src/base/fmt_static.cpp compiles fmt into ours.
 if(VOSTOK_STATIC_EXECUTABLES)

@@ -5,6 +5,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "sparse/inflate.hpp"
 #include "sparse/text_file.hpp"
 
 namespace vostok::sparse {
@@ -20,19 +21,34 @@ struct FileKind {
   Parse parse;
 };
 
-constexpr std::array file_kinds = {FileKind{".smtx", "", parse_smtx}, FileKind{".mtx", "%", parse_mtx}, FileKind{".npy", "\x93NUMPY", parse_npy}};
+Csr parse_packed(const Source& source);
 
-/// Nothing where it is none of those known.
+constexpr std::array file_kinds = {FileKind{".smtx", "", parse_smtx}, FileKind{".mtx", "%", parse_mtx}, FileKind{".npy", "\x93NUMPY", parse_npy},
+                                   FileKind{".npz", "PK", parse_npz}, FileKind{".gz", "\x1f\x8b", parse_packed}};
+
+/// Nothing where it is none of those known; also for .gz behind another extension.
 Parse by_extension(const fs::path& path) {
   const std::string extension = path.extension().string();
   const auto kind = std::find_if(file_kinds.begin(), file_kinds.end(), [&](const FileKind& known) { return known.extension == extension; });
-  return kind == file_kinds.end() ? nullptr : kind->parse;
+  if (kind == file_kinds.end() || (extension == ".gz" && by_extension(path.stem()) == nullptr)) return nullptr;
+  return kind->parse;
 }
 
 Parse by_first_bytes(std::string_view bytes) {
   for (const FileKind& kind : file_kinds)
     if (!kind.first_bytes.empty() && bytes.starts_with(kind.first_bytes)) return kind.parse;
   return parse_smtx;
+}
+
+/// The name without .gz says what is inside; without a known one, the first bytes.
+Csr parse_packed(const Source& source) {
+  const std::string bytes = inflate_gzip(source);
+  const auto left = source.memory_bytes - static_cast<std::int64_t>(bytes.size());
+  const Source inside = {.bytes = bytes, .name = source.name, .memory_bytes = left};
+  const Parse named = by_extension(fs::path(source.name).stem());
+  const Parse parse_it = named != nullptr ? named : by_first_bytes(bytes);
+  if (parse_it == parse_packed) refuse(source, ErrorCode::unsupported, "it is packed twice");
+  return parse_it(inside);
 }
 
 [[noreturn]] void refuse_extension(const fs::path& path) {

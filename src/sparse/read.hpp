@@ -10,13 +10,13 @@
 
 namespace vostok::sparse {
 
-/// By the extension; a pipe without one of these by its first bytes. Any other is invalid_argument naming those known.
+/// By the extension, behind which .gz may stand; a pipe without one of these by its first bytes. Any other is invalid_argument naming those known.
 Csr read(const std::filesystem::path& path);
 /// The same of bytes in memory, by the extension of their name.
 Csr parse(const Source& source);
 /// Whether `read` knows the extension.
 bool has_known_extension(const std::filesystem::path& path);
-constexpr const char* known_extensions = ".smtx, .mtx or .npy";
+constexpr const char* known_extensions = ".smtx, .mtx, .npy (each also as .gz) or .npz";
 
 Csr parse_smtx(const Source& source);  ///< DLMC: "rows, cols, nonzeros", offsets, indices. A pattern
 
@@ -27,6 +27,9 @@ Csr parse_mtx(const Source& source);
 /// A dense 2-D array (4-D [O,I,1,1] counts as one) of bool, which is a pattern, integers, f2, f4, f8 or bfloat16 in any byte order; zeros are
 /// dropped.
 Csr parse_npy(const Source& source);
+
+/// What SciPy's save_npz makes of a CSR, CSC or COO matrix. Needs zlib.
+Csr parse_npz(const Source& source);
 
 /// A dense array of any number of dimensions, row-major.
 struct DenseArray {
