@@ -6,7 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/words.hpp"
 #include "cli/commands.hpp"
 #include "cli/matrix_source.hpp"
 #include "sparse/text_file.hpp"
@@ -33,7 +35,7 @@ void require_problem_only(const CLI::App& parsed) {
 }
 
 /// By the options of `vostok run`. Errors: invalid_argument; CLI::ParseError.
-void parse_line(ProblemLine& line, const fs::path& folder) {
+void parse_line(ProblemLine& line, std::string_view content, const fs::path& folder) {
   CLI::App app("a problem", "problem");
   app.require_subcommand(1);
   add_operations(app, [&](const RunOptions& options, std::unique_ptr<Job> job) {
@@ -41,7 +43,9 @@ void parse_line(ProblemLine& line, const fs::path& folder) {
     line.job = std::move(job);
   });
   try {
-    app.parse(line.text);
+    std::vector<std::string> words = split_words(content);
+    std::reverse(words.begin(), words.end());  // as it wants them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError&) {
     if (app.get_subcommands().empty()) fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
     throw;
@@ -58,30 +62,31 @@ std::string reason_of(const CLI::ParseError& error) {
 
 }  // namespace
 
-std::string place_of(const fs::path& path, const ProblemLine& line) { return fmt::format("{}:{}", path.string(), line.line); }
+std::string place_of(const fs::path& path, const ProblemLine& line) { return fmt::format("{}:{}", printable(path.string()), line.line); }
 
-std::vector<ProblemLine> read_problem_file(const fs::path& path) {
-  const std::string text = sparse::read_bytes(path);
+std::vector<ProblemLine> parse_problems(std::string_view text, const fs::path& path) {
   std::vector<ProblemLine> lines;
   int number = 0;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view content = trimmed(std::string_view(text).substr(start, end - start));
+    const std::string_view content = trimmed(text.substr(start, end - start));
     start = end + 1;
     ++number;
     if (content.empty() || content.starts_with('#')) continue;
     ProblemLine& line = lines.emplace_back();
     line.line = number;
-    line.text = content;
+    line.text = printable(content);
     try {
-      parse_line(line, path.parent_path());
+      parse_line(line, content, path.parent_path());
     } catch (const CLI::ParseError& error) {
-      fail(ErrorCode::invalid_argument, "cannot read {}: {}", place_of(path, line), reason_of(error));
+      fail(ErrorCode::invalid_argument, "cannot read {}: {}", place_of(path, line), printable(reason_of(error)));
     } catch (const Error& error) {
-      fail(error.code(), "cannot read {}: {}", place_of(path, line), error.what());
+      fail(error.code(), "cannot read {}: {}", place_of(path, line), printable(error.what()));
     }
   }
   return lines;
 }
+
+std::vector<ProblemLine> read_problem_file(const fs::path& path) { return parse_problems(sparse::read_bytes(path), path); }
 
 }  // namespace vostok::cli
