@@ -21,6 +21,7 @@ void require_matrix_shape(const Source& source, const std::vector<std::int64_t>&
 
 /// Room for what the array holds: its header alone can claim any number of rows of no columns.
 void reserve_dense(const Source& source, const NpyArray& array, Csr& csr) {
+  require_rows(source, csr.rows);
   std::int64_t nonzeros = 0;
   for (std::int64_t i = 0; i < array.count(); ++i) nonzeros += array.at(i) != 0 ? 1 : 0;
   const std::int64_t bytes_each = array.is_flag() ? 4 : 12;

@@ -24,6 +24,10 @@ struct Source {
 /// rows"), the bytes and what there is.
 void require_memory(const Source& source, std::int64_t bytes, const std::string& what);
 
+/// The same for a number of rows, of which the file need not say anything: their offsets may take 1 GiB, or sixteen times the
+/// file, so that a few bytes never take all that a machine has. Errors: as require_memory.
+void require_rows(const Source& source, std::int64_t rows);
+
 [[noreturn]] void refuse_memory(const Source& source);
 
 /// Runs a reader. Memory that runs out all the same names the file.

@@ -145,11 +145,13 @@ TEST_CASE("sizes that a Matrix Market header claims take no memory that is not t
     CAPTURE(text);
     testing::check_refused(code, parts, [&] { parse_mtx({.bytes = text, .name = "claim.mtx", .memory_bytes = memory_bytes}); });
   };
-  refuse(ErrorCode::out_of_memory, general + "2000000000 2000000000 1\n1 1 5\n", {"claim.mtx", "2000000000 rows", "15258.8 MiB", "1.0 MiB"});
+  refuse(ErrorCode::out_of_memory, general + "2000000000 2000000000 1\n1 1 5\n", {"claim.mtx", "2000000000 rows", "15258.8 MiB", "1.0 MiB are free"});
   refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2000000000 0\n", {"claim.mtx", "2000000000 rows"});
   refuse(ErrorCode::invalid_topology, general + "2 2 9223372036854775807\n1 1 5\n", {"claim.mtx", "entry 2 of 9223372036854775807"});
   refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n", {"claim.mtx", "2147483647 rows"});
   refuse(ErrorCode::invalid_topology, "%%MatrixMarket matrix array real general\n1 2147483647\n1\n", {"claim.mtx", "element 2 of 2147483647"});
+  testing::check_refused(ErrorCode::out_of_memory, {"a.mtx", "200000000 rows", "1525.9 MiB", "bytes gets 1024.0 MiB"},
+                         [&] { parse_mtx({.bytes = general + "200000000 2 0\n", .name = "a.mtx", .memory_bytes = INT64_MAX}); });
   const std::string wide_text = general + "1 2147483647 1\n1 2147483647 5\n";
   const Csr wide = parse_mtx({.bytes = wide_text, .name = "wide.mtx", .memory_bytes = memory_bytes});
   CHECK(wide.column_indices == std::vector<std::int32_t>{2147483646});
