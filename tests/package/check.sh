@@ -35,7 +35,7 @@ case $way in
       -DVOSTOK_SHIPPED_FOLDER="$source/tests/package/shipped"
     cmake --install "$work/build" --prefix "$work/shared"
     without=()
-    for dependency in fmt SQLite3 Boost PkgConfig; do without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$dependency=ON"); done
+    for dependency in fmt SQLite3 Boost PkgConfig ZLIB; do without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$dependency=ON"); done
     consume "$work/build_shared" -DCMAKE_PREFIX_PATH="$work/shared" "${without[@]}"
     # The shared library asks the database beside it: a malformed one is warned of.
     printf 'not a database' > "$work/shared/share/vostok/tuning.db"
