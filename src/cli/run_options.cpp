@@ -8,7 +8,9 @@ namespace vostok::cli {
 
 void add_matrix_options(CLI::App& app, RunOptions& options, const std::string& what) {
   CLI::Option* matrix =
-      app.add_option("--matrix", options.matrix, what + ": a .smtx (DLMC), .mtx (Matrix Market) or .npy (dense) file")->type_name("FILE");
+      app.add_option("--matrix", options.matrix,
+                     what + ": a .smtx (DLMC), .mtx (Matrix Market), .npy (dense) or .npz (SciPy) file, or one of the first three as .gz")
+          ->type_name("FILE");
   app.add_option("--random", options.random,
                  what + ": random, with this share of zeros, e.g. 2048x512x0.9; with a coefficient of variation of the row lengths: 2048x512x0.9x0.5")
       ->type_name("ROWSxCOLSxSPARSITY[xCOV]")

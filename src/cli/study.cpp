@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* study_examples =
-    "Folders are searched, with their subfolders, for .smtx, .mtx and .npy files. A file that cannot be read is reported at\n"
-    "the end and makes the exit status 2; the others count all the same.\n"
+    "Folders are searched, with their subfolders, for .smtx, .mtx, .npy (each also as .gz) and .npz files. A file that cannot be\n"
+    "read is reported at the end and makes the exit status 2; the others count all the same.\n"
     "\n"
     "Examples:\n"
     "  vostok study layer.smtx                            one matrix\n"
@@ -39,17 +39,12 @@ struct Study {
   std::vector<std::string> failures;
 };
 
-bool has_known_extension(const fs::path& path) {
-  constexpr std::array known = {".smtx", ".mtx", ".npy"};
-  return std::find(known.begin(), known.end(), path.extension().string()) != known.end();
-}
-
 /// The matrices below a folder, sorted by path.
 std::vector<fs::path> find_matrices(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied))
-    if (entry.is_regular_file() && has_known_extension(entry.path())) files.push_back(entry.path());
-  if (files.empty()) fail(ErrorCode::io_failure, "cannot study {}: there is no .smtx, .mtx or .npy file below it", folder.string());
+    if (entry.is_regular_file() && sparse::has_known_extension(entry.path())) files.push_back(entry.path());
+  if (files.empty()) fail(ErrorCode::io_failure, "cannot study {}: there is no {} file below it", folder.string(), sparse::known_extensions);
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace vostok::sparse {
@@ -42,10 +43,10 @@ Spread spread_of(std::vector<double> values) {
 
 std::string study_text(const std::vector<StudyEntry>& entries) {
   std::size_t width = 4;
-  for (const StudyEntry& entry : entries) width = std::max(width, entry.file.size());
+  for (const StudyEntry& entry : entries) width = std::max(width, printable(entry.file).size());
   std::string text = fmt::format("{:<{}} {:>9} {:>9} {:>11} {:>10} {:>10} {:>8} {:>8} {:>7}\n", "file", width, "rows", "cols", "nonzeros",
                                  "sparsity %", "mean row", "longest", "empty", "row CoV");
-  for (const StudyEntry& entry : entries) text += table_row(entry.file, width, entry.statistics);
+  for (const StudyEntry& entry : entries) text += table_row(printable(entry.file), width, entry.statistics);
   text += fmt::format("\n{:<28} {:>10} {:>10} {:>10} {:>10}\n", fmt::format("{} {}", entries.size(), entries.size() == 1 ? "matrix" : "matrices"),
                       "mean", "median", "min", "max");
   text += summary_row("sparsity (%)", entries, [](const TopologyStatistics& of) { return 100 * of.sparsity(); });

@@ -88,7 +88,7 @@ TEST_CASE("a damaged matrix is refused with file, place and value") {
   refuse("empty.smtx", "", {"rows"});
   refuse("truncated.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n", {"line"});
   refuse("bad.npy", "not numpy", {});
-  refuse("matrix.txt", "1", {".smtx, .mtx or .npy"});
+  refuse("matrix.txt", "1", {".smtx, .mtx, .npy"});
 }
 
 TEST_CASE("a missing file, a folder and an unknown device are refused") {

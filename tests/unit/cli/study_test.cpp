@@ -47,7 +47,7 @@ TEST_CASE("a study of nothing writes nothing and exits with 2") {
   const Outcome outcome = tool.run({"study", (tool.folder() / "empty").string(), "--out", out});
   CHECK(outcome.status == 2);
   CHECK(outcome.output.empty());
-  CHECK(contains(outcome.errors, "no .smtx, .mtx or .npy file"));
+  CHECK(contains(outcome.errors, "no .smtx, .mtx, .npy (each also as .gz) or .npz file"));
   CHECK_FALSE(std::filesystem::exists(out));
 }
 

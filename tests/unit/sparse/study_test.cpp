@@ -46,6 +46,12 @@ TEST_CASE("a spread knows the mean, the median and the range") {
   CHECK(spread_of({}).mean == 0);
 }
 
+TEST_CASE("nothing unprintable of a file's name gets into the study's table, and a name is one line") {
+  const std::vector<StudyEntry> entries = {{.file = "a\x1b[2J\n.smtx"}};
+  CHECK(study_text(entries).find(R"(a\x1b[2J\n.smtx )") != std::string::npos);
+  CHECK(study_text(entries).find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("the study's table is aligned and ends with the set's summary") {
   const std::vector<std::string> lines = lines_of(study_text(two_entries()));
   REQUIRE(lines.size() == 8);
