@@ -71,6 +71,7 @@ void merge_kernels(const std::vector<std::string>& files, const std::vector<cach
 }
 
 int merge(const std::vector<std::string>& files, const std::vector<std::string>& keys, const std::string& out) {
+  cache::require_replaceable(out);
   const bool code = holds_code(files.front());
   for (const std::string& file : files)
     if (holds_code(file) != code)
@@ -104,6 +105,7 @@ void print_changes(const cache::Ranking& ranking) {
 }
 
 int rank(RankOptions options) {
+  if (!options.out.empty()) cache::require_replaceable(options.out);
   if (!options.policy.empty()) options.settings.policy = options.policy;
   const std::filesystem::path file = cache_file_or_own(options.file, cache::Content::tuning);
   cache::Ranking ranking = cache::ranked(cache::read_content(file), options.settings);

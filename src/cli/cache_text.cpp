@@ -1,7 +1,6 @@
 // `vostok cache dump` and `load`.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "base/text.hpp"
@@ -16,19 +15,10 @@ namespace vostok::cli {
 
 namespace {
 
-void write_text(const std::string& text, const std::filesystem::path& path) {
-  cache::replace_file(path, [&](const std::filesystem::path& fresh) {
-    std::ofstream file(fresh, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) fail(ErrorCode::io_failure, "cannot write {}", path.string());
-  });
-}
-
 int dump(const std::string& given, const std::string& out) {
   const std::string text = cache::dump(cache_file_or_own(given, cache::Content::tuning));
   if (out.empty()) std::fputs(text.c_str(), stdout);
-  else write_text(text, out);
+  else cache::replace_file(out, text);
   return exit_success;
 }
 

@@ -5,12 +5,12 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/text.hpp"
+#include "cache/replace_file.hpp"
 #include "cli/exit_status.hpp"
 #include "sparse/read.hpp"
 #include "sparse/study.hpp"
@@ -75,19 +75,12 @@ Study make_study(const std::vector<std::string>& paths) {
   return study;
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail(ErrorCode::io_failure, "cannot write {}", path.string());
-}
-
 void write_study(const Study& study, const fs::path& folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure) fail(ErrorCode::io_failure, "cannot make the folder {}: {}", folder.string(), failure.message());
-  write_file(folder / "study.csv", sparse::study_csv(study.entries));
-  write_file(folder / "study.svg", sparse::study_svg(study.entries));
+  cache::replace_file(folder / "study.csv", sparse::study_csv(study.entries));
+  cache::replace_file(folder / "study.svg", sparse::study_svg(study.entries));
   std::printf("\nwritten: %s, %s\n", (folder / "study.csv").c_str(), (folder / "study.svg").c_str());
 }
 
