@@ -9,7 +9,8 @@ enum ExitStatus : int {
   exit_success = 0,       ///< done, and for `run`: verified
   exit_wrong_result = 1,  ///< computed, but not what float64 says
   exit_bad_input = 2,     ///< usage, a file or a value is not right
-  exit_cannot_run = 3     ///< this machine could not do it: no device, no compiler, no memory, a device failure
+  exit_cannot_run = 3,    ///< this machine could not do it: no device, no compiler, no memory, a device failure
+  exit_interrupted = 130  ///< by Ctrl-C: as shells have it, 128 + SIGINT
 };
 
 constexpr ExitStatus exit_status_of(ErrorCode code) {

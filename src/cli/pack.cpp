@@ -17,6 +17,7 @@
 #include "cache/tuning_content.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/pack_candidates.hpp"
@@ -38,6 +39,8 @@ namespace fs = std::filesystem;
 constexpr const char* pack_examples =
     "Only NVRTC is needed here. A program that opens the file by CacheOptions::read_only then plans these problems without a compiler\n"
     "(CompilePolicy::never). Where no choice is stored, kernels are those of the heuristic's choice, which depends on the GPU: name it.\n"
+    "Where a problem cannot be packed, and after Ctrl-C, --out is left as it was; with --partial it holds what was packed until\n"
+    "then.\n"
     "In the file too are the kernels that take a topology from arrays in device memory, derive its forms and pack its values, and those of\n"
     "vostok/tools.hpp for matrices of a problem's shape and types: dense to CSR and back, transpose, sorted columns, linear indices, masks.\n"
     "\n"
@@ -112,6 +115,7 @@ class Packing {
   PackedDevice run(ProgressLine& line, std::vector<std::string>& failures) {
     PackTally tally(context_, line, lines_.size());
     each_in_turn(lines_.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+      if (Interrupt::requested()) return;
       pack_line(lines_[i], tally, failures_[i]);
       tally.one_is_done();
     });
@@ -161,14 +165,60 @@ PackedDevice pack_one(const PackOptions& options, const std::vector<std::string>
   return pack_choices(context, choices_for(files, context.state()->session->device_key()), options.candidates, progress, failures);
 }
 
-/// What could not be written is in memory only.
-void require_complete(const fs::path& packed, const PackReport& report) {
+std::int64_t kernels_of(const PackReport& report) {
   std::int64_t kernels = 0;
   for (const PackedDevice& device : report.devices) kernels += device.kernels;
+  return kernels;
+}
+
+/// What could not be written is in memory only.
+void require_complete(const fs::path& packed, const PackReport& report) {
+  const std::int64_t kernels = kernels_of(report);
   constexpr int patience_ms = 1000;
   cache::Connection connection(packed, cache::Access::read_only, patience_ms);
   const std::int64_t stored = connection.number("SELECT count(*) FROM code");
   if (stored < kernels) fail(ErrorCode::io_failure, "cannot pack: {} kernels were compiled and {} stored in {}", kernels, stored, packed.string());
+}
+
+/// One device after the other. An error ends it, and is one of the report's failures where it leaves kernels to keep.
+void pack_each(const PackOptions& options, const std::vector<std::string>& targets, const fs::path& folder, ProgressLine& progress,
+               PackReport& report) {
+  const std::vector<std::string> files = files_of(options);
+  const std::vector<fs::path> tuned = tuned_files(options, folder);
+  for (const std::string& target : targets) {
+    if (Interrupt::requested()) return;
+    try {
+      Options context = context_options("compile:" + target, {}, progress);
+      context.cache = caches_in(folder, tuned);
+      context.nvrtc = options.nvrtc;
+      report.devices.push_back(pack_one(options, files, Context(context), progress, report.failures));
+    } catch (const std::exception& error) {
+      if (!options.partial || kernels_of(report) == 0) throw;
+      report.failures.push_back(fmt::format("{}: {}", target, error.what()));
+      return;
+    }
+  }
+}
+
+/// Whether all of it, or what may be kept of it, is to be written.
+bool is_to_be_written(const PackOptions& options, const PackReport& report) {
+  return report.is_whole() || (options.partial && kernels_of(report) > 0);
+}
+
+/// What became of the output file, and why.
+std::string outcome_text(const PackOptions& options, const PackReport& report) {
+  const std::string file = options.out.string();
+  const std::string written = fmt::format("{}: {} kernels, {:.1f} KiB", file, kernels_of(report), static_cast<double>(report.bytes) / 1024);
+  if (report.is_whole()) return written + "\n";
+  const std::string why = report.interrupted ? "interrupted" : fmt::format("{} could not be packed", report.failures.size());
+  if (report.is_written()) return fmt::format("{}; partial: {}\n", written, why);
+  if (options.partial) return fmt::format("{}: left as it was: {}, and nothing was packed\n", file, why);
+  return fmt::format("{}: left as it was: {} (--partial keeps what was packed: {} kernels)\n", file, why, kernels_of(report));
+}
+
+int pack_status(const PackReport& report) {
+  if (report.interrupted) return exit_interrupted;
+  return report.failures.empty() ? exit_success : exit_bad_input;
 }
 
 int run_pack(const PackOptions& options, bool json) {
@@ -176,7 +226,7 @@ int run_pack(const PackOptions& options, bool json) {
   std::fputs((json ? pack_json(options, report) : pack_text(options, report)).c_str(), stdout);
   std::fflush(stdout);  // the failures come last on a terminal
   for (const std::string& failure : report.failures) std::fprintf(stderr, "vostok: %s\n", failure.c_str());
-  return report.failures.empty() ? exit_success : exit_bad_input;
+  return pack_status(report);
 }
 
 }  // namespace
@@ -203,23 +253,20 @@ std::vector<std::string> pack_targets(const PackOptions& options) {
 }
 
 PackReport pack(const PackOptions& options) {
+  cache::require_replaceable(options.out);
   const std::vector<std::string> targets = pack_targets(options);
-  const std::vector<std::string> files = files_of(options);
-  if (options.problems.empty() && files.empty())
+  if (options.problems.empty() && files_of(options).empty())
     fail(ErrorCode::invalid_argument, "cannot pack: give --problems, or by --like a file of tuned choices, which are then packed, all of them");
   if (options.problems.empty() && options.helpers)
     fail(ErrorCode::invalid_argument, "cannot pack helpers: give --problems, of which they are (cache/shipped/helpers.problems.txt has most)");
   const TemporaryFolder folder;
-  const std::vector<fs::path> tuned = tuned_files(options, folder.path());
+  const Interrupt interrupt;
   PackReport report;
   ProgressLine progress;
-  for (const std::string& target : targets) {
-    Options context = context_options("compile:" + target, {}, progress);
-    context.cache = caches_in(folder.path(), tuned);
-    context.nvrtc = options.nvrtc;
-    report.devices.push_back(pack_one(options, files, Context(context), progress, report.failures));
-  }
+  pack_each(options, targets, folder.path(), progress, report);
   progress.clear();
+  report.interrupted = Interrupt::requested();
+  if (!is_to_be_written(options, report)) return report;
   const fs::path packed = folder.path() / "packed" / cache::file_name(cache::Content::code);
   require_complete(packed, report);
   cache::replace_file(options.out, [&](const fs::path& fresh) { fs::copy_file(packed, fresh, fs::copy_options::overwrite_existing); });
@@ -228,16 +275,14 @@ PackReport pack(const PackOptions& options) {
 }
 
 std::string pack_text(const PackOptions& options, const PackReport& report) {
-  std::int64_t kernels = 0;
-  std::string text;
+  std::string text = outcome_text(options, report);
   for (const PackedDevice& device : report.devices) {
-    kernels += device.kernels;
     text += fmt::format("  {:<8} {}, {} multiprocessors: {} kernels for {} problems", device.architecture, device.name, device.multiprocessors,
                         device.kernels, device.problems);
     if (!options.helpers) text += fmt::format(", {} of them by tuned choices, {} by the nearest tuned ones", device.tuned, device.nearest);
     text += '\n';
   }
-  return fmt::format("{}: {} kernels, {:.1f} KiB\n", options.out.string(), kernels, static_cast<double>(report.bytes) / 1024) + text;
+  return text;
 }
 
 std::string pack_json(const PackOptions& options, const PackReport& report) {
@@ -252,6 +297,7 @@ std::string pack_json(const PackOptions& options, const PackReport& report) {
                                  {"tuned", device.tuned},
                                  {"nearest", device.nearest}});
   object["failures"] = report.failures;
+  object["interrupted"] = report.interrupted;
   return json_text(object);
 }
 
@@ -274,7 +320,10 @@ void add_pack(CLI::App& parent, int& status) {
          "--helpers", options->helpers,
          "Of each problem only what is no family's own kernel: those that take topologies, make forms, pack values, prepare operands, and tools'")
       ->excludes("--candidates");
-  app.add_option("--out", options->out, "The file to make, e.g. code.db")->type_name("FILE")->required();
+  app.add_option("--out", options->out, "The file to make, e.g. code.db; one that is there is replaced once everything is packed")
+      ->type_name("FILE")
+      ->required();
+  app.add_flag("--partial", options->partial, "Keep what was packed where a problem cannot be, or Ctrl-C ends it");
   app.add_option("--cache", options->cache, "Folder of the tuned choices instead of the default")->type_name("FOLDER");
   app.add_flag("--json", *json, "Print one JSON object instead of the report");
   app.callback([options, json, &status] { status = run_pack(*options, *json); });

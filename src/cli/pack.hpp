@@ -16,6 +16,7 @@ struct PackOptions {
   int candidates = 0;                           ///< so many of each problem's candidates are compiled, too
   bool helpers = false;                         ///< of `problems` only kernels that are no family's own (compile_helpers), and those of tools
   std::filesystem::path out = {};
+  bool partial = false;                             ///< keep what was packed where something cannot be, or Ctrl-C ends it
   std::string cache = {};                           ///< folder of the tuned choices; empty: the default
   std::optional<std::filesystem::path> nvrtc = {};  ///< default: searched for
 };
@@ -33,8 +34,12 @@ struct PackedDevice {
 
 struct PackReport {
   std::vector<PackedDevice> devices = {};
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;                  ///< of the file; 0 where none was written
   std::vector<std::string> failures = {};  ///< "problems.txt:3 for sm_75: cannot plan ..."
+  bool interrupted = false;                ///< by SIGINT, before everything was tried
+
+  bool is_whole() const { return failures.empty() && !interrupted; }
+  bool is_written() const { return bytes > 0; }
 };
 
 /// The devices that the options mean, as open_compile_only takes them, each once. Errors: invalid_argument, io_failure.
@@ -42,7 +47,10 @@ std::vector<std::string> pack_targets(const PackOptions& options);
 
 /// Plans every problem (or, without problems, what every choice of the files was made for) for every device, and puts all kernels of the plans, of
 /// packing, of the topologies' steps and of the tools that take such matrices (cli/pack_tools.hpp) into `options.out`, which is replaced as a whole.
-/// A problem that cannot be planned for a device is a failure in the report. Errors: invalid_argument, io_failure, no_compiler.
+/// A problem that cannot be planned for a device is a failure in the report. Where there is one, or SIGINT came,
+/// `options.out` is left as it was, or, with `partial`, holds what was packed, if anything was. Errors:
+/// invalid_argument, io_failure, no_compiler; `options.out` is left as it was then, too, unless with `partial` another
+/// device's kernels were packed before, and the error is a failure in the report.
 PackReport pack(const PackOptions& options);
 
 std::string pack_text(const PackOptions& options, const PackReport& report);

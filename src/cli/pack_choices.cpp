@@ -6,6 +6,7 @@
 
 #include "base/each_in_turn.hpp"
 #include "base/text.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/pack_candidates.hpp"
 #include "cli/pack_tally.hpp"
 #include "cli/pack_tools.hpp"
@@ -102,6 +103,7 @@ PackedDevice pack_choices(const Context& context, const std::vector<cache::Winne
   ChoicePacking packing(context, candidates, tally);
   std::vector<std::string> reasons(choices.size());
   each_in_turn(choices.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    if (Interrupt::requested()) return;
     try {
       packing.pack(choices[i]);
     } catch (const std::exception& error) {

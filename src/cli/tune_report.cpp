@@ -100,8 +100,7 @@ std::string tune_json(const TuneReport& report) {
 }
 
 int tune_status(const TuneReport& report) {
-  constexpr int interrupted = 130;  // as shells have it: 128 + SIGINT
-  if (report.interrupted) return interrupted;
+  if (report.interrupted) return exit_interrupted;
   return failures(report) > 0 || untuned(report) > 0 ? exit_cannot_run : exit_success;
 }
 

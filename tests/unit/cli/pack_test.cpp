@@ -15,6 +15,7 @@
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "plan/plan_state.hpp"
+#include "sparse/text_file.hpp"
 #include "unit/cli/pack_fixture.hpp"
 #include "unit/cli/tool_process.hpp"
 
@@ -351,8 +352,11 @@ TEST_CASE("the tool packs what it can, and says what it cannot") {
   tool.folder().write("problems.txt", "softmax --random 64x64x0.5\nspmm --matrix missing.smtx --n 4\n");
   const fs::path out = tool.folder() / "packed.db";
   const std::string problems = (tool.folder() / "problems.txt").string();
-  const auto outcome = tool.run({"pack", "--arch", "sm_75,sm_90", "--problems", problems, "--out", out.string(), "--json"},
-                                {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}});
+  const std::vector<std::pair<std::string, std::string>> nvrtc = {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}};
+  const std::vector<std::string> command = {"pack", "--arch", "sm_75,sm_90", "--problems", problems, "--out", out.string(), "--json"};
+  std::vector<std::string> partial = command;
+  partial.emplace_back("--partial");
+  const auto outcome = tool.run(partial, nvrtc);
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 2);
   CHECK(contains(outcome.errors, "problems.txt:2 for sm_75"));
@@ -365,6 +369,12 @@ TEST_CASE("the tool packs what it can, and says what it cannot") {
   CHECK(object["devices"][0]["kernels"] > 1);
   CHECK(object["failures"].size() == 2);
   CHECK(object["bytes"] == fs::file_size(out));
+
+  const std::string before = sparse::read_bytes(out);
+  const auto refused = tool.run(command, nvrtc);
+  CHECK(refused.status == 2);
+  CHECK(nlohmann::json::parse(refused.output)["bytes"] == 0);
+  CHECK(sparse::read_bytes(out) == before);
 
   const auto nothing = tool.run({"pack", "--problems", problems, "--out", out.string()});
   CHECK(nothing.status == 2);
