@@ -1,6 +1,8 @@
-// The subcommands. Each function adds one; running it sets `status`, which must outlive the parsing.
+// The subcommands. Each function adds one; running it sets `status`, which must outlive the parsing. Those that may
+// measure get the file of the tool that runs them, which is what they start as the tuner's worker.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -13,14 +15,14 @@ namespace vostok::cli {
 class Job;
 struct RunOptions;
 
-void add_run(CLI::App& parent, int& status);          ///< `vostok run`, with a subcommand for each operation
-void add_tune(CLI::App& parent, int& status);         ///< `vostok tune`
-void add_capture(CLI::App& parent);                   ///< `vostok capture`
-void add_doctor(CLI::App& parent, int& status);       ///< `vostok doctor`
-void add_study(CLI::App& parent, int& status);        ///< `vostok study`
-void add_cache(CLI::App& parent, int& status);        ///< `vostok cache`
-void add_tune_worker(CLI::App& parent, int& status);  ///< `vostok tune-worker`
-void add_pack(CLI::App& parent, int& status);         ///< `vostok pack`
+void add_run(CLI::App& parent, int& status, const std::filesystem::path& tool);   ///< `vostok run`, with a subcommand for each operation
+void add_tune(CLI::App& parent, int& status, const std::filesystem::path& tool);  ///< `vostok tune`
+void add_capture(CLI::App& parent);                                               ///< `vostok capture`
+void add_doctor(CLI::App& parent, int& status);                                   ///< `vostok doctor`
+void add_study(CLI::App& parent, int& status);                                    ///< `vostok study`
+void add_cache(CLI::App& parent, int& status);                                    ///< `vostok cache`
+void add_tune_worker(CLI::App& parent, int& status);                              ///< `vostok tune-worker`
+void add_pack(CLI::App& parent, int& status);                                     ///< `vostok pack`
 
 /// Gets what a command line below `vostok run`, or a line of a problem file, describes.
 using TakeJob = std::function<void(const RunOptions& options, std::unique_ptr<Job> job)>;

@@ -18,11 +18,11 @@ constexpr const char* run_examples =
 
 }  // namespace
 
-void add_run(CLI::App& parent, int& status) {
+void add_run(CLI::App& parent, int& status, const std::filesystem::path& tool) {
   CLI::App& app = *parent.add_subcommand("run", "Run one operation, verify it against float64, and report");
   app.require_subcommand(1);
   app.footer(run_examples);
-  add_operations(app, [&status](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job); });
+  add_operations(app, [&status, tool](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job, tool); });
 }
 
 void add_operations(CLI::App& parent, const TakeJob& take) {

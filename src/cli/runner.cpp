@@ -17,8 +17,8 @@ namespace vostok::cli {
 
 namespace {
 
-Options run_options(const RunOptions& options, ProgressLine& progress) {
-  Options chosen = context_options(options.device, options.cache, progress);
+Options run_options(const RunOptions& options, ProgressLine& progress, const std::filesystem::path& tool) {
+  Options chosen = context_options(options.device, options.cache, progress, tool);
   if (options.never_compile) chosen.compile = CompilePolicy::never;
   return chosen;
 }
@@ -45,9 +45,9 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
 }
 
 /// Plans, executes on checked operands and measures.
-RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress) {
+RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress, const std::filesystem::path& tool) {
   sparse::Csr matrix = load_matrix(options, job);
-  const Context context(run_options(options, progress));
+  const Context context(run_options(options, progress, tool));
   device::Device& device = context.state()->session->device();
 
   RunReport report{.operation = job.operation(), .device = context.device()};
@@ -70,11 +70,11 @@ RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progres
 
 }  // namespace
 
-int run(const RunOptions& options, Job& job) {
+int run(const RunOptions& options, Job& job, const std::filesystem::path& tool) {
   if (!(options.plan.budget_seconds >= 0))
     fail(ErrorCode::invalid_argument, "cannot run {}: a budget of {} seconds", job.operation(), options.plan.budget_seconds);
   ProgressLine progress;
-  const RunReport report = make_report(options, job, progress);
+  const RunReport report = make_report(options, job, progress, tool);
   const std::string text = options.json ? report_json(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
   // With --json stdout holds one object and nothing else.

@@ -7,6 +7,6 @@
 namespace vostok::cli {
 
 /// Prints the report and returns the exit status.
-int run(const RunOptions& options, Job& job);
+int run(const RunOptions& options, Job& job, const std::filesystem::path& tool);
 
 }  // namespace vostok::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "base/text.hpp"
@@ -41,14 +42,21 @@ std::string command_line_of(const CLI::App& app) {
   return line;
 }
 
+/// The file of this program, which is the tool. Empty where the system does not tell it.
+std::filesystem::path own_file() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
 int parse_and_run(int argc, const char* const* argv) {
   CLI::App app(description, "vostok");
   app.footer(tool_footer);
   app.set_version_flag("--version", fmt::format("vostok {}", library_version), "Print the version and exit");
   app.require_subcommand(1);
   int status = exit_success;
-  add_run(app, status);
-  add_tune(app, status);
+  const std::filesystem::path tool = own_file();
+  add_run(app, status, tool);
+  add_tune(app, status, tool);
   add_capture(app);
   add_doctor(app, status);
   add_study(app, status);

@@ -36,8 +36,8 @@ int run_tune(const TuneOptions& options) {
 
 }  // namespace
 
-void add_tune(CLI::App& parent, int& status) {
-  auto options = std::make_shared<TuneOptions>();
+void add_tune(CLI::App& parent, int& status, const std::filesystem::path& tool) {
+  auto options = std::make_shared<TuneOptions>(TuneOptions{.tool = tool});
   CLI::App& app = *parent.add_subcommand("tune", "Measure candidates for every problem of a file, and keep the choices for later plans");
   app.footer(tune_examples);
   app.add_option("--problems", options->problems, "File with a problem on each line")->type_name("FILE")->required();

@@ -18,7 +18,7 @@ namespace {
 class Tuning {
  public:
   Tuning(const TuneOptions& options, const std::vector<ProblemLine>& lines)
-      : options_(options), lines_(lines), context_(context_options(options.device, options.cache, progress_)) {}
+      : options_(options), lines_(lines), context_(context_options(options.device, options.cache, progress_, options.tool)) {}
 
   TuneReport run() {
     TuneReport report{.device = context_.device(), .problems = lines_.size()};

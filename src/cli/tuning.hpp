@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct TuneOptions {
   std::optional<double> time_limit_seconds = {};  ///< for all problems together; absent: until every candidate was measured
   std::string device = "auto";
   std::string cache = {};
+  std::filesystem::path tool = {};  ///< this program's file, where it is the tool (context_options)
   bool json = false;
 };
 
