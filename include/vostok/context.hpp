@@ -58,9 +58,12 @@ enum class FirstRun {
 /// How efforts quick and full run what was never verified.
 struct WorkerOptions {
   FirstRun first_run = FirstRun::worker;
-  /// The tool; default: VOSTOK_TOOL, this program where it is the tool, `vostok` in PATH. Without one such code is not tried, and explain() says so.
+  /// The tool; default: VOSTOK_TOOL, else `vostok` in an absolute folder of PATH that is not this program. Neither
+  /// counts with raised privileges. Without a tool such code is not tried, and explain() says so.
   std::optional<std::filesystem::path> tool = {};
-  double timeout_seconds = 30;  ///< a candidate that has not answered is taken for hung; the default config is given ten times as long
+  /// A candidate that has not answered is taken for hung; the default config is given ten times as long. Time in which
+  /// the worker is stopped, or this process does not run, is not counted.
+  double timeout_seconds = 30;
 };
 
 /// Whether a plan may call a compiler.

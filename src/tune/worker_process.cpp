@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
@@ -25,22 +28,49 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* tool_name = "vostok";
+/// Set in workers: whatever program was taken for the tool, it starts no worker in its turn.
+constexpr const char* worker_variable = "VOSTOK_TUNE_WORKER";
 
 bool can_run(const fs::path& file) {
   std::error_code ignored;
   return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
 }
 
-std::optional<fs::path> in_path() {
-  const std::string folders = environment("PATH").value_or("");
+bool is_this_program(const fs::path& file) {
+  std::error_code ignored;
+  return fs::equivalent(file, "/proc/self/exe", ignored);
+}
+
+std::optional<fs::path> in_path(const std::string& folders) {
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    fs::path file = fs::path(folders.substr(begin, end - begin)) / tool_name;
-    if (end > begin && can_run(file)) return file;
+    const fs::path folder = folders.substr(begin, end - begin);
+    const fs::path file = folder / tool_name;
+    if (folder.is_absolute() && can_run(file) && !is_this_program(file)) return file;
     begin = end + 1;
   }
   return std::nullopt;
 }
+
+/// This process's variables, and the one that makes a worker of it. Where privileges are raised, none of who started
+/// it: a process may have made them its own since, so that its worker would not know.
+class WorkerEnvironment {
+ public:
+  explicit WorkerEnvironment(bool privileges_raised) {
+    const std::string_view name = std::string_view(mark_).substr(0, mark_.find('=') + 1);
+    for (char** variable = environ; !privileges_raised && *variable != nullptr; ++variable)
+      if (!std::string_view(*variable).starts_with(name)) pointers_.push_back(*variable);
+    pointers_.push_back(mark_.data());
+    pointers_.push_back(nullptr);
+  }
+  WorkerEnvironment(const WorkerEnvironment&) = delete;
+  WorkerEnvironment& operator=(const WorkerEnvironment&) = delete;
+  char* const* get() const { return pointers_.data(); }
+
+ private:
+  std::string mark_ = fmt::format("{}=1", worker_variable);
+  std::vector<char*> pointers_;
+};
 
 /// Descriptors of a new process, and how it is started: with a process group of its own, and with no signal blocked or ignored.
 class Spawning {
@@ -65,17 +95,19 @@ class Spawning {
 
   void give(int descriptor, int as) { posix_spawn_file_actions_adddup2(&actions_, descriptor, as); }
   /// 0, or why not.
-  int start(const fs::path& tool, pid_t& child) {
+  int start(const fs::path& tool, bool privileges_raised, pid_t& child) {
     std::string name = tool.string();
     std::string command = "tune-worker";
     std::array<char*, 3> arguments = {name.data(), command.data(), nullptr};
-    return posix_spawn(&child, tool.c_str(), &actions_, &attributes_, arguments.data(), environ);
+    return posix_spawn(&child, tool.c_str(), &actions_, &attributes_, arguments.data(), WorkerEnvironment(privileges_raised).get());
   }
 
  private:
   posix_spawn_file_actions_t actions_ = {};
   posix_spawnattr_t attributes_ = {};
 };
+
+constexpr const char* errors_name = "vostok-worker";
 
 /// The last line of a file, without what a terminal would not print.
 std::string last_line(int descriptor) {
@@ -91,43 +123,53 @@ std::string last_line(int descriptor) {
 
 }  // namespace
 
-std::optional<fs::path> find_tool(const std::optional<fs::path>& given, std::string& why) {
+std::optional<fs::path> find_tool(const std::optional<fs::path>& given, std::string& why, bool privileges_raised) {
+  if (environment(worker_variable)) {
+    why = fmt::format("this process was started as a worker itself ({} is set)", worker_variable);
+    return std::nullopt;
+  }
   if (given) {
     if (can_run(*given)) return given;
     why = fmt::format("Options::worker.tool = {} is no program", given->string());
     return std::nullopt;
   }
-  if (const auto named = environment("VOSTOK_TOOL")) {
+  if (privileges_raised) {
+    why = "Options::worker.tool is not set, and a program with raised privileges takes no tool from VOSTOK_TOOL or PATH";
+    return std::nullopt;
+  }
+  if (const auto named = trusted_environment("VOSTOK_TOOL")) {
     if (can_run(*named)) return *named;
     why = fmt::format("VOSTOK_TOOL = {} is no program", *named);
     return std::nullopt;
   }
-  std::error_code failed;
-  fs::path self = fs::read_symlink("/proc/self/exe", failed);
-  if (!failed && self.filename() == tool_name) return self;
-  if (auto found = in_path()) return found;
+  if (auto found = in_path(trusted_environment("PATH").value_or(""))) return found;
   why = "neither Options::worker.tool nor VOSTOK_TOOL is set, and there is no vostok in PATH";
   return std::nullopt;
 }
 
-std::unique_ptr<WorkerProcess> WorkerProcess::start(const fs::path& tool, std::string& why) {
+std::unique_ptr<WorkerProcess> WorkerProcess::start(const fs::path& tool, std::string& why, bool privileges_raised) {
   std::array<int, 2> sockets = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     why = fmt::format("no socket pair: {}", std::strerror(errno));
     return nullptr;
   }
-  const int errors = memfd_create("vostok-worker", MFD_CLOEXEC);
+  const int errors = memfd_create(errors_name, MFD_CLOEXEC);
+  if (errors < 0) {
+    why = fmt::format("no file in memory for what it prints (memfd:{}): {}", errors_name, std::strerror(errno));
+    for (const int socket : sockets) close(socket);
+    return nullptr;
+  }
   Spawning spawning;
   spawning.give(sockets[1], STDIN_FILENO);
   spawning.give(sockets[1], STDOUT_FILENO);
-  if (errors >= 0) spawning.give(errors, STDERR_FILENO);
+  spawning.give(errors, STDERR_FILENO);
   pid_t child = -1;
-  const int error = spawning.start(tool, child);
+  const int error = spawning.start(tool, privileges_raised, child);
   close(sockets[1]);
   if (error != 0) {
     why = fmt::format("{} does not start: {}", tool.string(), std::strerror(error));
     close(sockets[0]);
-    if (errors >= 0) close(errors);
+    close(errors);
     return nullptr;
   }
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(child, sockets[0], errors));
@@ -136,7 +178,7 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const fs::path& tool, std::s
 WorkerProcess::~WorkerProcess() {
   end(false);
   close(socket_);
-  if (errors_ >= 0) close(errors_);
+  close(errors_);
 }
 
 int WorkerProcess::end(bool may_end_by_itself) {
@@ -163,7 +205,7 @@ std::string WorkerProcess::last_words() {
   std::string words = "it went without a word";
   if (status >= 0 && WIFSIGNALED(status)) words = fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   else if (status >= 0 && WIFEXITED(status)) words = fmt::format("exit status {}", WEXITSTATUS(status));
-  const std::string line = errors_ < 0 ? std::string() : last_line(errors_);
+  const std::string line = last_line(errors_);
   return line.empty() ? words : fmt::format("{}: {}", words, line);
 }
 

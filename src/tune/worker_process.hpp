@@ -8,19 +8,24 @@
 #include <optional>
 #include <string>
 
+#include "base/environment.hpp"
 #include "tune/worker_frame.hpp"
 
 namespace vostok::tune {
 
-/// Which tool starts workers: the one that is given, else VOSTOK_TOOL, this program where its file is named `vostok`, or `vostok` in PATH.
-/// Nothing where there is none; `why` then says what was looked for.
-std::optional<std::filesystem::path> find_tool(const std::optional<std::filesystem::path>& given, std::string& why);
+/// Which tool starts workers: the one that is given, else VOSTOK_TOOL, or `vostok` in an absolute folder of PATH that
+/// is not this very program: one that happens to have the tool's name would start itself. Neither variable counts where
+/// privileges are raised, and nothing is found in a process that was started as a worker itself. Nothing where there is
+/// none; `why` then says what was looked for.
+std::optional<std::filesystem::path> find_tool(const std::optional<std::filesystem::path>& given, std::string& why,
+                                               bool privileges_raised = privileges_are_raised());
 
 /// A child process that is killed with its owner. A terminal's Ctrl-C does not reach it.
 class WorkerProcess {
  public:
   /// Null where it cannot be started; `why` then says so. That it starts does not mean that it is a worker: the first frames tell.
-  static std::unique_ptr<WorkerProcess> start(const std::filesystem::path& tool, std::string& why);
+  /// Where privileges are raised it gets none of the environment's variables.
+  static std::unique_ptr<WorkerProcess> start(const std::filesystem::path& tool, std::string& why, bool privileges_raised = privileges_are_raised());
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

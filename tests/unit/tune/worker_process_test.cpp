@@ -4,6 +4,9 @@
 #include <signal.h>  // NOLINT: kill
 #include <stdlib.h>  // NOLINT: setenv
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "base/environment.hpp"
@@ -59,6 +62,53 @@ TEST_CASE("the tool is the one that is given, else VOSTOK_TOOL, else in PATH, el
   CHECK(why.find("PATH") != std::string::npos);
 }
 
+TEST_CASE("a program that has the tool's name is not the tool: it finds itself nowhere, nor a vostok in a relative folder") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "own");
+  fs::create_symlink(fs::read_symlink("/proc/self/exe"), folder / "own/vostok");
+  const fs::path found = script(folder, "bin/vostok", "");
+  const Variable no_variable("VOSTOK_TOOL", "");
+  std::string why;
+  const fs::path relative = fs::relative(folder / "bin");
+  const Variable path("PATH", (folder / "own").string() + ":" + relative.string());
+  CHECK_FALSE(tune::find_tool(std::nullopt, why));
+  const Variable longer("PATH", (folder / "own").string() + ":" + (folder / "bin").string());
+  CHECK(tune::find_tool(std::nullopt, why) == found);
+}
+
+TEST_CASE("with raised privileges no variable names the tool, and what was given is taken") {
+  const TemporaryFolder folder;
+  const fs::path tool = script(folder, "bin/vostok", "");
+  const Variable path("PATH", (folder / "bin").string());
+  std::string why;
+  CHECK_FALSE(tune::find_tool(std::nullopt, why, true));
+  CHECK(why.find("raised privileges") != std::string::npos);
+  const Variable variable("VOSTOK_TOOL", tool.string());
+  CHECK_FALSE(tune::find_tool(std::nullopt, why, true));
+  CHECK(tune::find_tool(tool, why, true) == tool);
+  CHECK(tune::find_tool(std::nullopt, why, false) == tool);
+}
+
+TEST_CASE("a worker of a program with raised privileges gets no variable of who started that") {
+  const TemporaryFolder folder;
+  const Variable named("VOSTOK_NVRTC", "/home/somebody");
+  const fs::path tool = script(folder, "tells", "echo \"<$VOSTOK_NVRTC$VOSTOK_TUNE_WORKER>\" >&2; exit 3\n");
+  std::string why;
+  CHECK(WorkerProcess::start(tool, why, true)->last_words() == "exit status 3: <1>");
+  CHECK(WorkerProcess::start(tool, why, false)->last_words() == "exit status 3: </home/somebody1>");
+}
+
+TEST_CASE("a worker knows that it is one, and starts none") {
+  const TemporaryFolder folder;
+  std::string why;
+  auto worker = WorkerProcess::start(script(folder, "tells", "echo $VOSTOK_TUNE_WORKER >&2; exit 3\n"), why);
+  REQUIRE(worker);
+  CHECK(worker->last_words() == "exit status 3: 1");
+  const Variable variable("VOSTOK_TUNE_WORKER", "1");
+  CHECK_FALSE(tune::find_tool(script(folder, "given", ""), why));
+  CHECK(why.find("VOSTOK_TUNE_WORKER") != std::string::npos);
+}
+
 TEST_CASE("a worker that ends tells how, with the last line of its errors") {
   const TemporaryFolder folder;
   std::string why;
@@ -71,6 +121,23 @@ TEST_CASE("a worker that ends tells how, with the last line of its errors") {
   REQUIRE(worker);
   CHECK(worker->stream().receive(frame) == tune::FrameStream::State::closed);
   CHECK(worker->last_words().starts_with("signal 11"));
+}
+
+TEST_CASE("where what a worker prints can be kept nowhere, the file is named") {
+  const TemporaryFolder folder;
+  const fs::path tool = script(folder, "tool", "");
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next) + 2;  // for the pair of sockets
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::string why;
+  const auto worker = WorkerProcess::start(tool, why);
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK_FALSE(worker);
+  CHECK(why.find("memfd:vostok-worker") != std::string::npos);
 }
 
 TEST_CASE("a worker is told its command, and dies with its owner whatever it does") {
