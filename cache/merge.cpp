@@ -67,7 +67,7 @@ std::string digest(const Erratum& e) {
 
 /// Smaller is better.
 auto rank_of(const TrialRow& row) {
-  return std::tuple(!plan::is_failure(row.trial.status), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
+  return std::tuple(!plan::is_failure(row.trial.status, row.trial.reason), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
 }
 
 bool is_better(const TrialRow& a, const TrialRow& b) { return rank_of(a) < rank_of(b); }

@@ -19,7 +19,7 @@ std::int64_t size_of(const std::filesystem::path& path) {
 }
 
 /// What a ban consists of.
-bool bans(const plan::TrialRecord& trial) { return plan::is_failure(trial.status) && !trial.code_digest.empty(); }
+bool bans(const plan::TrialRecord& trial) { return plan::is_failure(trial.status, trial.reason) && !trial.code_digest.empty(); }
 
 /// Whether a trial of code that failed somewhere is to go.
 bool goes_with_ban(const plan::TrialRecord& trial, const PruneSettings& settings) {

@@ -135,7 +135,8 @@ Ranking ranked(const TuningContent& content, const RankSettings& settings) { ret
 std::vector<std::string> banned_code(const std::vector<TrialRow>& trials) {
   std::set<std::string> banned;
   for (const TrialRow& row : trials)
-    if (plan::is_failure(row.trial.status) && !row.trial.code_digest.empty()) banned.insert(code_name(row.trial.family, row.trial.code_digest));
+    if (plan::is_failure(row.trial.status, row.trial.reason) && !row.trial.code_digest.empty())
+      banned.insert(code_name(row.trial.family, row.trial.code_digest));
   return {banned.begin(), banned.end()};
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <optional>
 #include <thread>
@@ -74,9 +75,13 @@ int run_worker() {
   // Frames alone go to the owner: whatever else is printed joins the errors.
   const int output = dup(STDOUT_FILENO);
   if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail(ErrorCode::io_failure, "cannot work: no standard output");
+  // Where no file may grow further, writing fails, and does not end the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   tune::FrameStream stream(STDIN_FILENO, output);
+  tune::EndlessPatience patience;
   tune::Frame asked;
-  if (stream.receive(asked) != tune::FrameStream::State::done) return exit_bad_input;
+  stream.send({.fields = {{"status", plan::worker_started}}, .bytes = {}});
+  if (stream.receive(asked, patience) != tune::FrameStream::State::done) return exit_bad_input;
   end_with_owner(STDIN_FILENO);
   std::string why;
   const std::optional<Context> context = open_context(asked, why);

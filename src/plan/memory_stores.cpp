@@ -41,7 +41,7 @@ class MemoryTuning final : public TuningStore {
     for (const Measurement& measurement : measurements_) {
       const TrialRecord& trial = measurement.trial;
       if (trial.code_digest != code_digest) continue;
-      if (is_failure(trial.status)) return {.passed = standing.passed, .failure = trial.status, .reason = trial.reason};
+      if (is_failure(trial.status, trial.reason)) return {.passed = standing.passed, .failure = trial.status, .reason = trial.reason};
       standing.passed = standing.passed || is_pass(trial.status, trial.reason);
     }
     return standing;

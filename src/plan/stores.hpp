@@ -70,8 +70,9 @@ struct TrialRecord {
 /// The reason of a trial that was measured where everything may run (FirstRun::this_process), and not looked at.
 inline constexpr const char* not_verified = "not verified";
 
-/// Whether a trial's status says that its code must not run again.
-inline bool is_failure(std::string_view status) { return status == "wrong" || status == "faulted" || status == "hung"; }
+/// Whether a trial says that its code must not run again. "faulted" does not where the reason, as older versions wrote
+/// it, is a signal by which others had ended the worker: that told nothing of the code.
+bool is_failure(std::string_view status, std::string_view reason);
 
 /// Whether a trial says that its code was verified, and right.
 inline bool is_pass(std::string_view status, std::string_view reason) { return status == "measured" && reason.empty(); }

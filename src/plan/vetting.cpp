@@ -40,7 +40,7 @@ std::optional<tune::Earlier> Vetting::earlier(const tune::Candidate& candidate, 
 
 tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us) {
   const TrialRecord* const trial = trial_of(candidate, compiled.code_digest);
-  if (trial != nullptr && is_failure(trial->status)) return {.status = trial->status, .reason = trial->reason};
+  if (trial != nullptr && is_failure(trial->status, trial->reason)) return {.status = trial->status, .reason = trial->reason};
   const CodeStanding standing = session_.tuning().standing(compiled.code_digest);
   if (!standing.failure.empty()) return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
   if (standing.passed || !must_pass_first()) return {};

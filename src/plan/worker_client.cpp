@@ -1,11 +1,12 @@
 #include "plan/worker_client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "base/field_map.hpp"
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "plan/task_text.hpp"
@@ -19,35 +20,35 @@ using State = tune::FrameStream::State;
 using Clock = tune::FrameStream::Clock;
 
 /// A worker opens its device, and makes operands with their reference, in this many times what a candidate is given.
-constexpr double patience = 10;
+constexpr double patience_factor = 10;
 
-Clock::time_point deadline_in(double seconds) {
-  constexpr double longest = 1e8;
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, longest)));
-}
-
-State exchange(tune::WorkerProcess& process, const tune::Frame& frame, tune::Frame& answer, double seconds) {
-  const Clock::time_point deadline = deadline_in(seconds);
-  const State sent = process.stream().send(frame, deadline);
-  return sent == State::done ? process.stream().receive(answer, deadline) : sent;
-}
+/// One that others end says nothing of what it was doing: another is started, once.
+constexpr int attempts = 2;
 
 template <class T>
 void append(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-double real(const tune::Frame& frame, const char* field) { return std::strtod(frame.text(field).c_str(), nullptr); }
+/// Nothing where it is no time.
+std::optional<double> time_in(const tune::Frame& frame, const char* field) {
+  const auto time = parse_number<double>(frame.text(field));
+  return time && std::isfinite(*time) && *time >= 0 ? time : std::nullopt;
+}
+
+/// Of an answer that makes no sense.
+constexpr std::size_t most_told = 200;
+
+/// What a worker may say of a candidate that is not to run here.
+bool is_refusal(const std::string& status) {
+  constexpr std::array refusals = {"untested", "screened", "wrong", "faulted"};
+  return std::find(refusals.begin(), refusals.end(), status) != refusals.end();
+}
 
 }  // namespace
 
 WorkerClient::WorkerClient(Session& session, const Task& task, std::int64_t workspace_bytes, std::uint64_t seed)
     : session_(session), task_(task), workspace_bytes_(workspace_bytes), seed_(seed) {}
-
-void WorkerClient::give_up(const std::string& reason) {
-  unavailable_ = reason;
-  process_.reset();
-}
 
 tune::Frame WorkerClient::open_frame() const {
   const DeviceInfo& device = session_.device().info();
@@ -81,70 +82,99 @@ tune::Frame WorkerClient::problem_frame() const {
   return frame;
 }
 
-bool WorkerClient::greet(const tune::Frame& frame, double seconds) {
+WorkerClient::Loss WorkerClient::loss_of(State state, const tune::WorkerPatience& patience, double seconds) {
+  if (state == State::malformed) return {.status = "faulted", .reason = fmt::format("it speaks no frames: {}", process_->stream().why())};
+  if (state == State::closed) {
+    const tune::WorkerEnd end = process_->end();
+    return {.status = end.of_code ? "faulted" : "", .reason = fmt::format("its process ended: {}", end.words)};
+  }
+  if (patience.worker_was_stopped()) return {.reason = fmt::format("its process was stopped for {:.3g} s", seconds)};
+  return {.status = "hung", .reason = fmt::format("no answer within {:.3g} s", seconds)};
+}
+
+std::optional<WorkerClient::Loss> WorkerClient::converse(const std::optional<tune::Frame>& question, tune::Frame& answer, double seconds) {
+  tune::WorkerPatience patience = process_->patience(seconds);
+  State state = question ? process_->stream().send(*question, patience) : State::done;
+  if (state == State::done) state = process_->stream().receive(answer, patience);
+  if (state == State::done) return std::nullopt;
+  Loss loss = loss_of(state, patience, seconds);
+  process_.reset();
+  return loss;
+}
+
+std::optional<WorkerClient::Loss> WorkerClient::greet(const std::optional<tune::Frame>& question, const char* right_status, double seconds) {
   tune::Frame answer;
-  const State state = exchange(*process_, frame, answer, seconds);
-  if (state == State::done && answer.text("status") == "ready") return true;
-  if (state == State::done) give_up(answer.text("reason"));
-  else if (state == State::timed_out) give_up(fmt::format("it did not answer within {:.0f} s", seconds));
-  else give_up(fmt::format("it ended: {}", process_->last_words()));
-  return false;
+  if (auto loss = converse(question, answer, seconds)) return loss;
+  const std::string status = answer.text("status");
+  if (status == right_status) return std::nullopt;
+  process_.reset();
+  return Loss{.status = "refused", .reason = fmt::format("it says \"{}\": {}", status, answer.text("reason"))};
+}
+
+std::optional<WorkerClient::Loss> WorkerClient::open_worker() {
+  const double seconds = session_.options().worker.timeout_seconds;
+  if (!(seconds > 0)) return Loss{.status = "none", .reason = fmt::format("Options::worker.timeout_seconds = {} leaves it no time", seconds)};
+  std::string why;
+  const auto tool = tune::find_tool(session_.options().worker.tool, why);
+  if (tool) process_ = tune::WorkerProcess::start(*tool, why);
+  if (!process_) return Loss{.status = "none", .reason = why};
+  // The tool says at once that it has started: another program of its name is not left to run for long.
+  if (auto loss = greet(open_frame(), worker_started, seconds)) return loss;
+  if (auto loss = greet(std::nullopt, "ready", patience_factor * seconds)) return loss;
+  return greet(problem_frame(), "ready", patience_factor * seconds);
 }
 
 bool WorkerClient::start() {
   if (process_) return true;
   if (!unavailable_.empty()) return false;
-  std::string why;
-  const auto tool = tune::find_tool(session_.options().worker.tool, why);
-  if (tool) process_ = tune::WorkerProcess::start(*tool, why);
-  if (!process_) {
-    give_up(why);
-    return false;
+  std::optional<Loss> loss;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    loss = open_worker();
+    if (!loss) return true;
+    if (!loss->status.empty()) break;
   }
-  const double seconds = patience * session_.options().worker.timeout_seconds;
-  return greet(open_frame(), seconds) && greet(problem_frame(), seconds);
+  unavailable_ = loss->reason;
+  return false;
 }
 
-tune::Admission WorkerClient::lost(State state, bool budget_ended_it, double seconds) {
-  tune::Admission admission;
-  if (state == State::timed_out) {
-    admission.status = budget_ended_it ? "not_reached" : "hung";
-    if (!budget_ended_it) admission.reason = fmt::format("no answer within {:.3g} s", seconds);
-  } else {
-    admission.status = "faulted";
-    admission.reason = fmt::format("its process ended: {}", process_->last_words());
-  }
-  process_.reset();
-  return admission;
+tune::Admission WorkerClient::admission_of(const tune::Frame& answer, const std::string& code_digest) {
+  const std::string status = answer.text("status");
+  // A process whose device has failed is of no more use.
+  if (status == "faulted") process_.reset();
+  if (is_refusal(status)) return {.status = status, .reason = answer.text("reason")};
+  const auto median_us = time_in(answer, "median_us"), spread_us = time_in(answer, "spread_us");
+  if ((status != "passed" && status != "slow") || !median_us || !spread_us)
+    return {.status = "untested", .reason = fmt::format("what the worker says makes no sense: {}", to_text(answer.fields).substr(0, most_told))};
+  if (answer.text("code_digest") != code_digest)
+    return {.status = "untested", .reason = "the worker's compiler made other code of it than this process's"};
+  return {.verified = status == "passed",
+          .measured = tune::Summary{.median_us = *median_us, .spread_us = *spread_us},
+          .rounds = parse_number<int>(answer.text("rounds")).value_or(0)};
 }
 
 tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds, double slow_us) {
   const Clock::time_point asked = Clock::now();
-  if (!start()) return {.status = "untested", .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
-  seconds -= std::chrono::duration<double>(Clock::now() - asked).count();
-  if (seconds <= 0 && !candidate.must_run()) return {.status = "not_reached"};
-  const double limit = session_.options().worker.timeout_seconds * (candidate.must_run() ? patience : 1);
-  const bool budget_is_shorter = !candidate.must_run() && seconds < limit;
-  const double wait = budget_is_shorter ? seconds : limit;
-  tune::Frame answer;
+  const double limit = session_.options().worker.timeout_seconds * (candidate.must_run() ? patience_factor : 1);
   const tune::Frame question{.fields = {{"verb", "candidate"},
                                         {"family", candidate.family},
                                         {"config", to_text(candidate.config)},
                                         {"must_run", candidate.must_run() ? "1" : "0"},
                                         {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
                              .bytes = {}};
-  const State state = exchange(*process_, question, answer, wait);
-  if (state != State::done) return lost(state, budget_is_shorter, wait);
-
-  const std::string status = answer.text("status");
-  // A process whose device has failed is of no more use.
-  if (status == "faulted") process_.reset();
-  if (status != "passed" && status != "slow") return {.status = status, .reason = answer.text("reason")};
-  if (answer.text("code_digest") != code_digest)
-    return {.status = "untested", .reason = "the worker's compiler made other code of it than this process's"};
-  return {.verified = status == "passed",
-          .measured = tune::Summary{.median_us = real(answer, "median_us"), .spread_us = real(answer, "spread_us")},
-          .rounds = static_cast<int>(answer.number("rounds"))};
+  std::string last_reason;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (!start()) return {.status = "untested", .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
+    const double left = seconds - std::chrono::duration<double>(Clock::now() - asked).count();
+    if (left <= 0 && !candidate.must_run()) return {.status = "not_reached"};
+    const bool budget_is_shorter = !candidate.must_run() && left < limit;
+    tune::Frame answer;
+    const std::optional<Loss> loss = converse(question, answer, budget_is_shorter ? left : limit);
+    if (!loss) return admission_of(answer, code_digest);
+    if (loss->status == "hung" && budget_is_shorter) return {.status = "not_reached"};
+    if (!loss->status.empty()) return {.status = loss->status, .reason = loss->reason};
+    last_reason = loss->reason;
+  }
+  return {.status = "untested", .reason = fmt::format("others ended its worker whenever it was tried: {}", last_reason)};
 }
 
 }  // namespace vostok::plan

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "plan/planner.hpp"
@@ -12,9 +13,12 @@
 namespace vostok::plan {
 
 /// What both sides must agree on beside the library's version.
-inline constexpr const char* worker_protocol = "1";
+inline constexpr const char* worker_protocol = "2";
+/// The status of the worker's first frame, which it sends before it reads one.
+inline constexpr const char* worker_started = "started";
 
-/// One task's worker: started when first needed, and again where a candidate took it along.
+/// One task's worker: started when first needed, and again where a candidate took it along, or others did: a signal
+/// from outside, the kernel for want of memory. Such an end says nothing of the candidate, which is tried once more.
 class WorkerClient {
  public:
   WorkerClient(Session& session, const Task& task, std::int64_t workspace_bytes, std::uint64_t seed);
@@ -27,15 +31,23 @@ class WorkerClient {
   const std::string& unavailable() const { return unavailable_; }
 
  private:
-  using Clock = tune::FrameStream::Clock;
+  /// Why no answer came.
+  struct Loss {
+    std::string status = {};  ///< what that says of the candidate; empty: nothing, since others ended or stopped the worker
+    std::string reason = {};
+  };
 
   bool start();
-  /// Sends and waits for the answer, which tells `status`; false: it did not come, or tells why there is no worker.
-  bool greet(const tune::Frame& frame, double seconds);
-  void give_up(const std::string& reason);
+  /// Nothing where there is a worker now that knows the problem.
+  std::optional<Loss> open_worker();
+  /// As `converse`, where one answer is right.
+  std::optional<Loss> greet(const std::optional<tune::Frame>& question, const char* right_status, double seconds);
+  /// Sends, where there is a question, and waits for the answer. A worker that gives none is gone afterwards.
+  std::optional<Loss> converse(const std::optional<tune::Frame>& question, tune::Frame& answer, double seconds);
+  Loss loss_of(tune::FrameStream::State state, const tune::WorkerPatience& patience, double seconds);
+  tune::Admission admission_of(const tune::Frame& answer, const std::string& code_digest);
   tune::Frame open_frame() const;
   tune::Frame problem_frame() const;
-  tune::Admission lost(tune::FrameStream::State state, bool budget_ended_it, double seconds);
 
   Session& session_;
   const Task& task_;

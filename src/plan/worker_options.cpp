@@ -1,9 +1,10 @@
 #include "plan/worker_options.hpp"
 
-#include <charconv>
+#include <concepts>
+#include <limits>
 #include <string>
-#include <type_traits>
 
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 
 namespace vostok::plan {
@@ -30,8 +31,7 @@ using Path = std::filesystem::path;
 
 struct Writer {
   FieldMap& fields;
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
+  template <std::integral Number>
   void operator()(const char* name, Number value) const {
     fields[name] = std::to_string(static_cast<std::int64_t>(value));
   }
@@ -47,15 +47,14 @@ struct Writer {
 struct Reader {
   const FieldMap& fields;
 
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
+  template <std::integral Number>
   void operator()(const char* name, Number& value) const {
     const auto position = fields.find(name);
     if (position == fields.end()) return;
-    std::int64_t number = 0;
-    const std::string& text = position->second;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    value = static_cast<Number>(number);
+    const auto number = parse_number<std::int64_t>(position->second);
+    if (!number || *number < std::int64_t{std::numeric_limits<Number>::min()} || *number > std::int64_t{std::numeric_limits<Number>::max()})
+      fail(ErrorCode::invalid_argument, "cannot read the options: {} = \"{}\"", name, position->second);
+    value = static_cast<Number>(*number);
   }
   void operator()(const char* name, std::optional<Path>& value) const {
     if (const auto position = fields.find(name); position != fields.end()) value = position->second;

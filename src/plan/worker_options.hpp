@@ -7,7 +7,7 @@ namespace vostok::plan {
 
 /// Options that are pointers or functions stay behind.
 FieldMap to_fields(const Options& options, const DeviceInfo& device);
-/// What worker_fields says; the first code runs in that process.
+/// What to_fields says; the first code runs in that process. Errors: invalid_argument.
 Options options_from(const FieldMap& fields);
 
 }  // namespace vostok::plan

@@ -1,12 +1,16 @@
 #include "plan/worker_server.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/field_map.hpp"
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "plan/task_text.hpp"
 #include "tune/failure_status.hpp"
@@ -21,20 +25,49 @@ constexpr int samples = 3;
 
 tune::Frame told(const char* status, std::string reason = {}) { return {.fields = {{"status", status}, {"reason", std::move(reason)}}, .bytes = {}}; }
 
+/// A count that a frame names. Errors: invalid_argument.
+std::int64_t count_of(const tune::Frame& asked, const char* field) {
+  const auto count = parse_number<std::int64_t>(asked.text(field));
+  if (!count || *count < 0) fail(ErrorCode::invalid_argument, "cannot read a problem: {} = \"{}\" is no count", field, asked.text(field));
+  return *count;
+}
+
+/// How many bytes the structure takes that the fields promise; nothing where no machine has them.
+std::optional<std::int64_t> structure_bytes(std::int64_t rows, std::int64_t nonzeros) {
+  std::int64_t offsets = 0, columns = 0, all = 0;
+  const bool past_64_bits =
+      __builtin_add_overflow(rows, 1, &offsets) || __builtin_mul_overflow(offsets, std::int64_t{sizeof(std::int64_t)}, &offsets) ||
+      __builtin_mul_overflow(nonzeros, std::int64_t{sizeof(std::int32_t)}, &columns) || __builtin_add_overflow(offsets, columns, &all);
+  return past_64_bits ? std::nullopt : std::optional(all);
+}
+
+/// A problem's structure, where this machine can hold it; nothing follows other questions.
+std::uint64_t bytes_behind(const tune::Frame& asked) {
+  const auto rows = parse_number<std::int64_t>(asked.text("rows")), nonzeros = parse_number<std::int64_t>(asked.text("nonzeros"));
+  if (!rows || !nonzeros || *rows < 0 || *nonzeros < 0) return 0;
+  const auto bytes = structure_bytes(*rows, *nonzeros);
+  const std::int64_t here = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return bytes && *bytes <= here ? static_cast<std::uint64_t>(*bytes) : 0;
+}
+
+/// The next `count` values, which are there.
 template <class T>
-void take(const std::string& bytes, std::size_t& at, std::vector<T>& values, std::int64_t count) {
-  const std::size_t length = static_cast<std::size_t>(count) * sizeof(T);
-  if (count < 0 || at > bytes.size() || length > bytes.size() - at) fail(ErrorCode::invalid_argument, "cannot read a structure: it is cut short");
-  values.resize(static_cast<std::size_t>(count));
-  std::memcpy(values.data(), bytes.data() + at, length);
-  at += length;
+std::vector<T> take(std::string_view& bytes, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  bytes.remove_prefix(values.size() * sizeof(T));
+  return values;
 }
 
 sparse::Csr structure_of(const tune::Frame& asked) {
-  sparse::Csr csr{.rows = asked.number("rows"), .cols = asked.number("cols")};
-  std::size_t at = 0;
-  take(asked.bytes, at, csr.row_offsets, csr.rows + 1);
-  take(asked.bytes, at, csr.column_indices, asked.number("nonzeros"));
+  sparse::Csr csr{.rows = count_of(asked, "rows"), .cols = count_of(asked, "cols")};
+  const std::int64_t nonzeros = count_of(asked, "nonzeros");
+  if (structure_bytes(csr.rows, nonzeros) != std::ssize(asked.bytes))
+    fail(ErrorCode::invalid_argument, "cannot read a structure: {} bytes are not {} rows and {} nonzeros", asked.bytes.size(), csr.rows, nonzeros);
+  std::string_view bytes = asked.bytes;
+  csr.row_offsets = take<std::int64_t>(bytes, csr.rows + 1);
+  csr.column_indices = take<std::int32_t>(bytes, nonzeros);
+  sparse::validate(csr.rows, csr.cols, csr.row_offsets, csr.column_indices, "structure");
   return csr;
 }
 
@@ -100,8 +133,7 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
   const std::string family = asked.text("family");
   if (!config || ops::find_family(task_.query->operation, family) == nullptr)
     return told("untested", "the worker does not know its family or config");
-  const std::string slow = asked.text("slow_us");
-  const double slow_us = slow.empty() ? INFINITY : std::strtod(slow.c_str(), nullptr);
+  const double slow_us = parse_number<double>(asked.text("slow_us")).value_or(INFINITY);
   try {
     return run({.family = family, .config = *config, .in_use = asked.number("must_run") != 0}, slow_us);
   } catch (const std::exception& error) {
@@ -110,11 +142,14 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
 }
 
 void WorkerServer::serve() {
+  tune::EndlessPatience patience;
   tune::Frame asked;
-  while (stream_.receive(asked) == State::done) {
+  State state = State::done;
+  while ((state = stream_.receive(asked, patience, bytes_behind)) == State::done) {
     const tune::Frame given = answer(asked);
     if (stream_.send(given) != State::done || given.text("status") == "faulted") return;
   }
+  if (state == State::malformed) fail(ErrorCode::invalid_argument, "cannot read a frame: {}", stream_.why());
 }
 
 }  // namespace vostok::plan

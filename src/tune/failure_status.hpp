@@ -2,16 +2,22 @@
 #pragma once
 
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include <vostok/error.hpp>
 
 namespace vostok::tune {
 
-/// The status of a candidate whose trial ended with `error`: `of_code`, but "untested" where memory ran out, which others may hold now. That is
-/// no reason to ban the code, nor never to try it again.
-inline const char* failure_status(const std::exception& error, const char* of_code) {
-  const auto* known = dynamic_cast<const Error*>(&error);
-  return known != nullptr && known->code() == ErrorCode::out_of_memory ? "untested" : of_code;
+/// Whether the machine lacks something now that it may have later: memory, threads, descriptors.
+inline bool is_of_machine(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error))
+    return known->code() == ErrorCode::out_of_memory || known->code() == ErrorCode::io_failure;
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr || dynamic_cast<const std::system_error*>(&error) != nullptr;
 }
+
+/// The status of a candidate whose trial ended with `error`: `of_code`, but "untested" where others may hold what the
+/// machine lacks. That is no reason to ban the code, nor never to try it again.
+inline const char* failure_status(const std::exception& error, const char* of_code) { return is_of_machine(error) ? "untested" : of_code; }
 
 }  // namespace vostok::tune

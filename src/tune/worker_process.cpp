@@ -107,6 +107,20 @@ class Spawning {
   posix_spawnattr_t attributes_ = {};
 };
 
+/// Whether a child has ended in that time; `status` is then what waitpid gives, nothing where another part of the
+/// program took it.
+bool ends_within(pid_t child, std::chrono::seconds limit, std::optional<int>& status) {
+  constexpr std::chrono::milliseconds between(1);
+  for (const auto start = Patience::Clock::now(); Patience::Clock::now() - start < limit;) {
+    int ended_with = 0;
+    const pid_t ended = waitpid(child, &ended_with, WNOHANG);
+    if (ended == child) status = ended_with;
+    if (ended == child || (ended < 0 && errno != EINTR)) return true;
+    std::this_thread::sleep_for(between);
+  }
+  return false;
+}
+
 constexpr const char* errors_name = "vostok-worker";
 
 /// The last line of a file, without what a terminal would not print.
@@ -176,37 +190,30 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const fs::path& tool, std::s
 }
 
 WorkerProcess::~WorkerProcess() {
-  end(false);
+  wait(false);
   close(socket_);
   close(errors_);
 }
 
-int WorkerProcess::end(bool may_end_by_itself) {
-  constexpr std::chrono::seconds to_end(2);
-  constexpr std::chrono::milliseconds between(1);
-  if (child_ < 0) return -1;
-  const pid_t child = std::exchange(child_, -1);
-  int status = 0;
+std::optional<int> WorkerProcess::wait(bool may_end_by_itself) {
   // One that has closed its stream is about to end, and how it ends is worth knowing.
-  for (const auto start = std::chrono::steady_clock::now(); may_end_by_itself && std::chrono::steady_clock::now() - start < to_end;) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) return status;
-    if (ended < 0 && errno != EINTR) return -1;
-    std::this_thread::sleep_for(between);
-  }
+  constexpr std::chrono::seconds to_end(2);
+  // One that hangs in a driver may not even be killed: it is not waited for without end.
+  constexpr std::chrono::seconds to_be_killed(10);
+  if (child_ < 0) return std::nullopt;
+  const pid_t child = std::exchange(child_, -1);
+  std::optional<int> status;
+  if (may_end_by_itself && ends_within(child, to_end, status)) return status;
   kill(child, SIGKILL);
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;
+  ends_within(child, to_be_killed, status);
   return status;
 }
 
-std::string WorkerProcess::last_words() {
-  const int status = end(true);
-  std::string words = "it went without a word";
-  if (status >= 0 && WIFSIGNALED(status)) words = fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  else if (status >= 0 && WIFEXITED(status)) words = fmt::format("exit status {}", WEXITSTATUS(status));
+WorkerEnd WorkerProcess::end() {
+  WorkerEnd end = worker_end(wait(true));
   const std::string line = last_line(errors_);
-  return line.empty() ? words : fmt::format("{}: {}", words, line);
+  if (!line.empty()) end.words += ": " + line;
+  return end;
 }
 
 }  // namespace vostok::tune

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "base/environment.hpp"
+#include "tune/worker_end.hpp"
 #include "tune/worker_frame.hpp"
+#include "tune/worker_patience.hpp"
 
 namespace vostok::tune {
 
@@ -31,14 +33,16 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   FrameStream& stream() { return stream_; }
-  /// Of a worker that has closed its stream: "signal 11 (Segmentation fault)" or "exit status 3", and the last line that it wrote to its
-  /// standard error. One that lives on is killed.
-  std::string last_words();
+  /// For waiting on the stream: what the worker is given, from now on.
+  WorkerPatience patience(double seconds) const { return {child_, seconds}; }
+  /// Of a worker that has closed its stream: how it ended, with the last line that it wrote to its standard error. One
+  /// that lives on is killed, which says nothing of the code.
+  WorkerEnd end();
 
  private:
   WorkerProcess(pid_t child, int socket, int errors) : child_(child), socket_(socket), errors_(errors), stream_(socket, socket) {}
-  /// Kills and waits; the status as waitpid gives it, -1 where another part of the program took it.
-  int end(bool may_end_by_itself);
+  /// Kills unless it ends by itself; the status as waitpid gives it, nothing where another part of the program took it.
+  std::optional<int> wait(bool may_end_by_itself);
 
   pid_t child_;
   int socket_;

@@ -1,6 +1,10 @@
 // Code that hangs, faults, corrupts or is wrong meets the worker process first: planted into the cache in place of good kernels.
 #include <doctest/doctest.h>
 
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "ops/conv/problem.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
+#include "sparse/text_file.hpp"
 #include "unit/cli/tool_process.hpp"
 
 using namespace vostok;
@@ -69,7 +74,11 @@ struct Planting {
     const std::size_t at = text.find(bug.text);
     REQUIRE(at != std::string::npos);
     text.replace(at, std::string(bug.text).size(), bug.planted);
-    if (!on_gpu()) text = "extern \"C\" unsigned sleep(unsigned);\n" + text;
+    if (!on_gpu())
+      text =
+          "extern \"C\" { unsigned sleep(unsigned); int kill(int, int) noexcept; int getpid() noexcept; int mkdir(const char*, unsigned) noexcept; "
+          "}\n" +
+          text;
     header->text = text;
     const device::CodeTarget target = session.device().code_target();
     const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
@@ -100,6 +109,32 @@ int count_of(const std::map<std::string, plan::TrialRecord>& trials, const std::
 }
 
 const PlanOptions quick{.effort = Effort::quick, .budget_seconds = 600};
+
+/// The role of a user's program: it plans, with no tool named, and writes down that it started and what it was told.
+int plan_as_program(const std::filesystem::path& folder) {
+  std::ofstream(folder / "started", std::ios::app) << 'x';
+  const Context context({.device = "emulator",
+                         .cache = {.folder = folder / "cache", .shipped = folder / "none"},
+                         .log = [](LogLevel, std::string_view) {},
+                         .worker = {.timeout_seconds = 8}});
+  std::ofstream(folder / "explained", std::ios::trunc) << context.plan(problem_of(8), quick).explain().text();
+  return 0;
+}
+
+/// Becomes such a program before doctest starts, where the environment says so.
+const bool is_test_process = [] {
+  const char* folder = std::getenv("VOSTOK_TEST_PROGRAM");
+  if (folder == nullptr) return true;
+  std::_Exit(plan_as_program(folder));
+}();
+
+/// Runs such a program with its own folder first in PATH; how often it was started in all.
+std::uintmax_t starts_of(const TemporaryFolder& folder, const std::filesystem::path& program) {
+  const std::string command = fmt::format("env -u VOSTOK_TOOL PATH='{}':\"$PATH\" VOSTOK_TEST_PROGRAM='{}' '{}'", program.parent_path().string(),
+                                          folder.path().string(), program.string());
+  REQUIRE(std::system(command.c_str()) == 0);
+  return std::filesystem::file_size(folder / "started");
+}
 
 }  // namespace
 
@@ -148,6 +183,70 @@ TEST_CASE("planted bugs end the worker, not the program. They are recorded, and 
     CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
     CHECK(contains(plan.explain().text(), "hung before"));
   }
+}
+
+TEST_CASE("code whose worker others kill is measured by another or left untested, never banned, and code that faults is") {
+  if (!test::tests_emulator()) {
+    MESSAGE("skipped: without the emulator no kernel can end its process by a signal");
+    return;
+  }
+  const Planting planting;
+  const std::string once = fmt::format("  if (::mkdir(\"{}\", 448) == 0) ::kill(::getpid(), {});\n", (planting.folder / "killed").string(), SIGKILL);
+  const std::string unchanged = start;
+  const std::vector<Bug> bugs = {{"killed once", start, unchanged + once},
+                                 {"terminated each time", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGTERM)},
+                                 {"a fault", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGSEGV)}};
+  std::vector<tune::Candidate> list;
+  {
+    const Context planted = planting.context(VOSTOK_TOOL);
+    list = Planting::candidates(planted);
+    REQUIRE(list.size() > bugs.size() + 1);
+    for (std::size_t i = 0; i < bugs.size(); ++i) planting.plant(planted, list[i + 1], bugs[i]);
+  }
+  {
+    const Context context = planting.context(VOSTOK_TOOL);
+    const auto plan = context.plan(problem_of(8), quick);
+    CHECK(plan.provenance() == Provenance::tuned_here);
+    const auto trials = trials_of(context, problem_of(8));
+    const std::vector<std::string> expected = {"measured", "untested", "faulted"};
+    for (std::size_t i = 0; i < bugs.size(); ++i) {
+      CAPTURE(std::string(bugs[i].name));
+      const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config));
+      CAPTURE(trial.reason);
+      CHECK(trial.status == expected[i]);
+    }
+    CHECK(contains(trials.at(to_text(list[2].config)).reason, fmt::format("signal {}", SIGTERM)));
+    CHECK(count_of(trials, "measured") == std::ssize(list) - 2);
+  }
+  const Context later = planting.context(VOSTOK_TOOL);
+  later.plan(problem_of(24), quick);
+  const auto trials = trials_of(later, problem_of(24));
+  CHECK(trials.at(to_text(list[1].config)).status == "measured");
+  CHECK(trials.at(to_text(list[2].config)).status == "untested");
+  CHECK(trials.at(to_text(list[3].config)).status == "banned");
+}
+
+TEST_CASE("a user's program that is called vostok does not start itself, nor is it started without end where a script of that name starts it") {
+  REQUIRE(is_test_process);
+  if (!test::tests_emulator()) {
+    MESSAGE("skipped: the program plans on the emulator");
+    return;
+  }
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  {
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "bin");
+    const auto program = folder / "bin" / "vostok";
+    std::filesystem::copy_file(self, program);
+    CHECK(starts_of(folder, program) == 1);
+    CHECK(contains(sparse::read_bytes(folder / "explained"), "there is no vostok in PATH"));
+  }
+  const TemporaryFolder folder;
+  const auto program = folder.write("bin/vostok", fmt::format("#!/bin/sh\nexec '{}'\n", self.string()));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  // Taken for the tool, tried and tried again: these two start nothing.
+  CHECK(starts_of(folder, program) == 3);
+  CHECK(contains(sparse::read_bytes(folder / "explained"), "there is no worker: its process ended: exit status 0"));
 }
 
 TEST_CASE("without a worker code that never passed is not run: the heuristic serves, and explain says why") {

@@ -5,9 +5,11 @@
 #include <stdlib.h>  // NOLINT: setenv
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "base/environment.hpp"
 #include "base/temporary_folder.hpp"
@@ -94,8 +96,8 @@ TEST_CASE("a worker of a program with raised privileges gets no variable of who 
   const Variable named("VOSTOK_NVRTC", "/home/somebody");
   const fs::path tool = script(folder, "tells", "echo \"<$VOSTOK_NVRTC$VOSTOK_TUNE_WORKER>\" >&2; exit 3\n");
   std::string why;
-  CHECK(WorkerProcess::start(tool, why, true)->last_words() == "exit status 3: <1>");
-  CHECK(WorkerProcess::start(tool, why, false)->last_words() == "exit status 3: </home/somebody1>");
+  CHECK(WorkerProcess::start(tool, why, true)->end().words == "exit status 3: <1>");
+  CHECK(WorkerProcess::start(tool, why, false)->end().words == "exit status 3: </home/somebody1>");
 }
 
 TEST_CASE("a worker knows that it is one, and starts none") {
@@ -103,7 +105,7 @@ TEST_CASE("a worker knows that it is one, and starts none") {
   std::string why;
   auto worker = WorkerProcess::start(script(folder, "tells", "echo $VOSTOK_TUNE_WORKER >&2; exit 3\n"), why);
   REQUIRE(worker);
-  CHECK(worker->last_words() == "exit status 3: 1");
+  CHECK(worker->end().words == "exit status 3: 1");
   const Variable variable("VOSTOK_TUNE_WORKER", "1");
   CHECK_FALSE(tune::find_tool(script(folder, "given", ""), why));
   CHECK(why.find("VOSTOK_TUNE_WORKER") != std::string::npos);
@@ -115,12 +117,72 @@ TEST_CASE("a worker that ends tells how, with the last line of its errors") {
   auto worker = WorkerProcess::start(script(folder, "ends", "echo first >&2; echo 'cannot go on' >&2; exit 3\n"), why);
   REQUIRE(worker);
   tune::Frame frame;
-  CHECK(worker->stream().receive(frame) == tune::FrameStream::State::closed);
-  CHECK(worker->last_words() == "exit status 3: cannot go on");
+  tune::EndlessPatience patience;
+  CHECK(worker->stream().receive(frame, patience) == tune::FrameStream::State::closed);
+  CHECK(worker->end().words == "exit status 3: cannot go on");
   worker = WorkerProcess::start(script(folder, "faults", "kill -SEGV $$\n"), why);
   REQUIRE(worker);
-  CHECK(worker->stream().receive(frame) == tune::FrameStream::State::closed);
-  CHECK(worker->last_words().starts_with("signal 11"));
+  CHECK(worker->stream().receive(frame, patience) == tune::FrameStream::State::closed);
+  const tune::WorkerEnd end = worker->end();
+  CHECK(end.words.starts_with("signal 11"));
+  CHECK(end.of_code);
+}
+
+TEST_CASE("an end by a fault is the code's, and one by a signal from outside, a limit or an unknown status is not") {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
+    CAPTURE(signal);
+    CHECK(tune::worker_end(W_EXITCODE(0, signal)).of_code);
+    CHECK(tune::worker_end(W_EXITCODE(128 + signal, 0)).of_code);  // of a shell around the tool
+  }
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM, SIGUSR1, SIGSTKFLT}) {
+    CAPTURE(signal);
+    CHECK_FALSE(tune::worker_end(W_EXITCODE(0, signal)).of_code);
+    CHECK_FALSE(tune::worker_end(W_EXITCODE(128 + signal, 0)).of_code);
+  }
+  for (const int sanitizer : {1, 23, 66, 77}) CHECK(tune::worker_end(W_EXITCODE(sanitizer, 0)).of_code);
+  for (const int status : {0, 2, 3, 126, 127}) CHECK_FALSE(tune::worker_end(W_EXITCODE(status, 0)).of_code);
+  CHECK_FALSE(tune::worker_end(std::nullopt).of_code);
+  CHECK(tune::worker_end(W_EXITCODE(0, SIGKILL)).words == "signal 9 (Killed)");
+}
+
+TEST_CASE("a worker that closes its stream and lives on is killed, and that says nothing of its code") {
+  const TemporaryFolder folder;
+  std::string why;
+  auto worker = WorkerProcess::start(script(folder, "lives", "exec < /dev/null > /dev/null\nwhile :; do sleep 1; done\n"), why);
+  REQUIRE(worker);
+  tune::Frame frame;
+  tune::EndlessPatience patience;
+  CHECK(worker->stream().receive(frame, patience) == tune::FrameStream::State::closed);
+  CHECK_FALSE(worker->end().of_code);
+}
+
+TEST_CASE("a stopped worker's time does not count as its code's, and is not without end") {
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  REQUIRE(child > 0);
+  const auto wait_out = [&](tune::WorkerPatience& patience) {
+    while (const int ms = patience.next_wait_ms()) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  };
+  tune::WorkerPatience running(child, 0.05);
+  wait_out(running);
+  CHECK_FALSE(running.worker_was_stopped());
+  kill(child, SIGSTOP);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, WUNTRACED) == child);
+  CHECK(tune::is_stopped(child));
+  tune::WorkerPatience stopped(child, 0.05);
+  wait_out(stopped);
+  CHECK(stopped.worker_was_stopped());
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+}
+
+TEST_CASE("time in which this process did not run does not count") {
+  tune::WorkerPatience patience(getpid(), 1.5);
+  // As if it had been stopped: nobody looked in the meantime.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  CHECK(patience.next_wait_ms() > 0);
 }
 
 TEST_CASE("where what a worker prints can be kept nowhere, the file is named") {
