@@ -101,6 +101,12 @@ struct Clocks {
   int memory_mhz = 0;
 };
 
+/// How far a device has come with what it was given to launch.
+struct LaunchProgress {
+  std::int64_t ended = 0;            ///< launches that are done
+  std::optional<double> share = {};  ///< of the launch under way, 0 to 1; absent: none is
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -164,6 +170,8 @@ class Device {
   /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the sequence.
   virtual std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) = 0;
   virtual std::optional<Clocks> clocks() const = 0;
+  /// For people who wait for it: asked from any thread while another launches. Absent on devices that are fast (a GPU).
+  virtual std::optional<LaunchProgress> progress() const { return std::nullopt; }
 
  private:
   [[noreturn]] void fail_after_fork(std::string_view what, std::string_view object) const;

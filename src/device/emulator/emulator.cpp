@@ -148,6 +148,7 @@ class Emulator final : public Device {
 
   std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) override { return recorder_.record(enqueue); }
   std::optional<Clocks> clocks() const override { return std::nullopt; }
+  std::optional<LaunchProgress> progress() const override { return pool_.progress(); }
 
  private:
   /// Aligned for any parameter; the size is a GPU's limit.

@@ -44,8 +44,18 @@ void WorkerPool::run(const Launch& launch) {
   jobs_.push_back(&job);
   work_.notify_all();
   job.ended.wait(lock, [&] { return job.exhausted && job.active == 0; });
+  ++ended_;
   sanitizer::observe(launch.finished);
   if (job.error) std::rethrow_exception(job.error);
+}
+
+LaunchProgress WorkerPool::progress() const {
+  const std::lock_guard lock(mutex_);
+  LaunchProgress progress{.ended = ended_};
+  if (jobs_.empty()) return progress;
+  const auto blocks = static_cast<double>(jobs_.front()->launch.blocks());
+  progress.share = std::min(static_cast<double>(jobs_.front()->next.load()) / blocks, 1.0);
+  return progress;
 }
 
 void WorkerPool::work() {

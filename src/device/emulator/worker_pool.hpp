@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/device.hpp"
 #include "device/emulator/launch.hpp"
 
 namespace vostok::device::emulator {
@@ -26,6 +27,8 @@ class WorkerPool {
   /// Runs every block of the grid and returns when all have ended. Thread-safe. Errors: the first failed block's; the
   /// blocks not begun by then do not run.
   void run(const Launch& launch);
+  /// Of the launches so far. Thread-safe.
+  LaunchProgress progress() const;
 
  private:
   struct Job;
@@ -35,9 +38,10 @@ class WorkerPool {
 
   int workers_;
   std::size_t most_shared_bytes_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable work_;
   std::deque<Job*> jobs_;
+  std::int64_t ended_ = 0;  ///< launches
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "unit/device/emulator_harness.hpp"
@@ -118,4 +120,27 @@ TEST_CASE("the emulator says what it is and has a large GPU's limits") {
   CHECK(device.occupancy(bench.kernel(), 256, 100000) == 2);
   CHECK(device.occupancy(bench.kernel(), 256, 232449) == 0);
   CHECK(device.occupancy(bench.kernel(), 1025, 0) == 0);
+}
+
+TEST_CASE("how far a launch has come is told while it runs") {
+  struct Args {
+    int* go;
+  };
+  Bench bench({.text = "struct Args { int* go; };\n"
+                       "__global__ void kernel(const __grid_constant__ Args args) { while (__atomic_load_n(args.go, __ATOMIC_ACQUIRE) == 0) {} }\n"});
+  const auto before = bench.device().progress();
+  REQUIRE(before);
+  CHECK(before->ended == 0);
+  CHECK_FALSE(before->share);
+  int go = 0;
+  std::thread launching([&] { bench.launch({1000}, {1}, Args{&go}); });
+  std::optional<vostok::device::LaunchProgress> seen;
+  do seen = bench.device().progress();
+  while (!seen->share || *seen->share == 0);
+  CHECK(seen->ended == 0);
+  CHECK(*seen->share < 0.1);
+  __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+  launching.join();
+  CHECK(bench.device().progress()->ended == 1);
+  CHECK_FALSE(bench.device().progress()->share);
 }
