@@ -11,6 +11,7 @@
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/reference.hpp"
+#include "tune/fill.hpp"
 
 namespace vostok::tune {
 
@@ -28,7 +29,8 @@ std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64
   const std::int64_t count = checked_multiply(batch - 1, stride, "the values' size") + matrix.nonzeros();
   std::vector<float> values(static_cast<std::size_t>(count), std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t b = 0; b < batch; ++b) {
-    std::vector<float> set(matrix.values.begin(), matrix.values.end());
+    std::vector<float> set(matrix.values.size());
+    std::transform(matrix.values.begin(), matrix.values.end(), set.begin(), operand_value);
     if (matrix.values.empty()) {
       set = sparse::normal_values(matrix.nonzeros(), seed + static_cast<std::uint64_t>(b));
       for (float& value : set) value *= factor;

@@ -1,6 +1,7 @@
 #include "tune/spmm_host.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -31,6 +32,7 @@ std::int64_t batch_extent(const ops::StoredMatrix& shape, std::int64_t batch) {
 SpmmHost::SpmmHost(const Spmm& wanted, sparse::Csr matrix, std::uint64_t seed, float host_scale) : problem(wanted), walked(std::move(matrix)) {
   problem.output = wanted.output.value_or(wanted.element);
   if (problem.batch > 1 && problem.values_per_batch) value_stride = problem.value_stride != 0 ? problem.value_stride : walked.nonzeros();
+  finite_values = sparse::value_facts(problem.element, std::span<const double>(walked.values)).all_finite();
   values = sparse_values(walked, seed);
   if (problem.sparse_transposed) {
     sparse::Transposed transposed = sparse::transpose(walked);
@@ -54,8 +56,7 @@ std::vector<float> SpmmHost::sparse_values(const sparse::Csr& matrix, std::uint6
   std::vector<float> all(static_cast<std::size_t>((sets - 1) * value_stride + matrix.nonzeros()), not_a_number);
   for (std::int64_t set = 0; set < sets; ++set) {
     const std::vector<float> random = sparse::normal_values(matrix.nonzeros(), seed + 5 * static_cast<std::uint64_t>(set));
-    if (set == 0 && !matrix.values.empty())
-      std::transform(matrix.values.begin(), matrix.values.end(), all.begin(), [](double v) { return static_cast<float>(v); });
+    if (set == 0 && !matrix.values.empty()) std::transform(matrix.values.begin(), matrix.values.end(), all.begin(), operand_value);
     else std::copy(random.begin(), random.end(), all.begin() + set * value_stride);
   }
   round_all(all, problem.element);
@@ -94,6 +95,15 @@ std::vector<float> SpmmHost::gather(std::span<const float> stored, const ops::St
 
 std::vector<float> SpmmHost::columns_of(std::span<const float> stored, std::int64_t product, std::span<const std::int64_t> columns) const {
   return gather(stored, output_shape, problem.output_layout, walked.rows, product, columns);
+}
+
+bool SpmmHost::row_is_finite(std::int64_t product, std::int64_t row) const {
+  const auto begin = static_cast<std::size_t>(walked.row_offsets[static_cast<std::size_t>(row)]);
+  const auto end = static_cast<std::size_t>(walked.row_offsets[static_cast<std::size_t>(row) + 1]);
+  const auto set = static_cast<std::size_t>(product * value_stride);
+  for (std::size_t i = begin; i < end; ++i)
+    if (!std::isfinite(values[set + (value_positions.empty() ? i : static_cast<std::size_t>(value_positions[i]))])) return false;
+  return true;
 }
 
 std::vector<double> SpmmHost::reference(std::int64_t product, std::span<const std::int64_t> columns) const {

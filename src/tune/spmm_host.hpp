@@ -25,6 +25,7 @@ struct SpmmHost {
   ops::StoredMatrix dense_shape, output_shape;
   std::int64_t value_stride = 0;  ///< elements between two sets of values; 0 where the batch shares one
   std::vector<float> values;      ///< in CSR order of A
+  bool finite_values = true;      ///< none of A's own values is NaN or infinite, as its type stores it
   std::vector<float> dense;
   std::vector<float> bias;
   std::vector<float> residual;
@@ -33,6 +34,9 @@ struct SpmmHost {
 
   /// These columns of one product of the batch in float64: [walked.rows, columns].
   std::vector<double> reference(std::int64_t product, std::span<const std::int64_t> columns) const;
+  /// Whether this row's values are finite in this product. Of others a kernel may make NaN where float64 has an infinity:
+  /// it multiplies each term of a split number for itself.
+  bool row_is_finite(std::int64_t product, std::int64_t row) const;
   /// The same columns of an output as it is stored.
   std::vector<float> columns_of(std::span<const float> stored, std::int64_t product, std::span<const std::int64_t> columns) const;
 
