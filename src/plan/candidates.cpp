@@ -104,6 +104,7 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
   std::optional<Predicted> best;
   for (const auto& family : ops::families(query.operation)) {
+    if (!query.only_family.empty() && query.only_family != family->name()) continue;  // nobody asked about it
     if (auto reason = declined(*family, query)) {
       reasons += fmt::format(" {}: {}.", family->name(), *reason);
       continue;

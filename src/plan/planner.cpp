@@ -298,7 +298,9 @@ Decision Planner::heuristic(const Task& task, std::string note) const { return w
 Decision Planner::predicted(const ops::Query& query, std::string note) const {
   std::string reasons;
   Decision best = cheapest(query, reasons);
-  if (best.family == nullptr) fail(ErrorCode::unsupported, "cannot plan {}: no kernel family serves this problem.{}", query.operation, reasons);
+  if (best.family == nullptr)
+    fail(ErrorCode::unsupported, "cannot plan {}: {} this problem.{}", query.operation,
+         query.only_family.empty() ? "no kernel family serves" : "the kernel family that was asked for does not serve", reasons);
   best.note = std::move(note);
   return best;
 }
