@@ -13,9 +13,6 @@ struct Factor {
   float value = 1;
 };
 
-/// A finite number; CLI::ValidationError naming the option and the text for anything else.
-float parse_number(const std::string& option, const std::string& text);
-
 /// --scale and --device-scale, of which one may be given; `what` is what they multiply.
 void add_factor_options(CLI::App& app, Factor& factor, const std::string& what);
 

@@ -2,9 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 
 namespace vostok::cli {
+
+double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride, std::int64_t batch) {
+  const auto lines = static_cast<double>(layout == Layout::row_major ? rows : columns);
+  const auto length = static_cast<double>(layout == Layout::row_major ? columns : rows);
+  const double matrix = lines * std::max(length, static_cast<double>(leading));
+  const double step = stride != 0 ? static_cast<double>(stride) : matrix;
+  return batch < 1 ? 0 : matrix + step * static_cast<double>(batch - 1);
+}
 
 double host_bytes(const Footprint& footprint) {
   // Per element: the operand (float), its copy on the emulator, the reference (double) and the output read back.

@@ -48,6 +48,8 @@ class Job {
   virtual ~Job() = default;
   virtual const char* operation() const = 0;  ///< as the command is called: "spmm"
   virtual bool masked() const = 0;            ///< whether there is a sparse matrix
+  /// The type as which the matrix's own values are read; absent where it is a mask alone.
+  virtual std::optional<Dtype> value_type() const { return std::nullopt; }
   /// Called with rows, columns and nonzeros before there is a matrix, and with all statistics then.
   virtual Subject describe(const TopologyStatistics& matrix) const = 0;
   virtual AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) = 0;

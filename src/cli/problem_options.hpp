@@ -10,18 +10,19 @@
 
 #include "cli/enum_option.hpp"
 #include "cli/job.hpp"
+#include "cli/number_option.hpp"
 #include "cli/run_options.hpp"
 #include "ops/problem_text.hpp"
 
 namespace vostok::cli {
 
 inline CLI::Option* add_size_option(CLI::App& app, const char* option, std::int64_t& value, const std::string& description) {
-  return app.add_option(option, value, description)->type_name("N")->capture_default_str();
+  return add_default_number_option(app, option, value, size_limits(), description);
 }
 
 /// One that must be given: what the field holds before is no default to print.
 inline CLI::Option* add_required_size_option(CLI::App& app, const char* option, std::int64_t& value, const std::string& description) {
-  return app.add_option(option, value, description)->type_name("N")->required();
+  return add_number_option(app, option, value, size_limits(), description)->required();
 }
 
 /// Types, batch, math and alignment, as far as the problem has them.
@@ -34,9 +35,9 @@ void add_problem_options(CLI::App& app, Problem& problem) {
   if constexpr (requires { problem.index; })
     add_enum_option(app, "--index", problem.index, "Type of the column indices: automatic (u16 where they fit), u16 or i32");
   if constexpr (requires { problem.math; }) add_enum_option(app, "--math", problem.math, "accurate, strict (fp32 multiply-adds only) or tf32");
-  app.add_option("--alignment", problem.alignment_bytes, "Of every pointer, in bytes: the element's size to 16")
-      ->type_name("BYTES")
-      ->capture_default_str();
+  add_default_number_option(app, "--alignment", problem.alignment_bytes, Limits<int>{.unit = "bytes"},
+                            "Of every pointer, in bytes: the element's size to 16")
+      ->type_name("BYTES");
 }
 
 /// --set: behind the other options, which it overrides. Errors: invalid_argument.

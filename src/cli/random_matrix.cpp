@@ -1,47 +1,64 @@
 #include "cli/random_matrix.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
+#include <vector>
 
+#include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "cli/number_option.hpp"
 #include "sparse/generate.hpp"
 
 namespace vostok::cli {
 
 namespace {
 
-/// Reads one number at the front of `rest`; false where there is none.
-template <class Number>
-bool take_number(std::string_view& rest, Number& value) {
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  if (error != std::errc()) return false;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  return true;
-}
-
-bool take_cross(std::string_view& rest) {
-  if (!rest.starts_with('x')) return false;
-  rest.remove_prefix(1);
-  return true;
-}
-
-/// "2048x512x0.9" at the front of `rest`
-bool take_shape(std::string_view& rest, std::int64_t& first, std::int64_t& second, double& sparsity) {
-  return take_number(rest, first) && take_cross(rest) && take_number(rest, second) && take_cross(rest) && take_number(rest, sparsity);
-}
-
-/// "x0.5" at the front of `rest`, or nothing
-bool take_variation(std::string_view& rest, double& variation) { return rest.empty() || (take_cross(rest) && take_number(rest, variation)); }
-
-void require_share(const char* what, double sparsity) {
-  const bool is_share = sparsity >= 0 && sparsity <= 1;  // false for NaN
-  if (!is_share) fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", what, sparsity);
-}
-
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+/// An option whose value is numbers with crosses between them.
+struct Crossed {
+  const char* option;
+  const char* form;    ///< "ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5"
+  const char* object;  ///< "random matrix"
+  std::string text;
+
+  [[noreturn]] void refuse() const { fail(ErrorCode::invalid_argument, "cannot read {}: '{}' is not {}", option, text, form); }
+
+  std::vector<std::string_view> parts() const {
+    std::vector<std::string_view> found;
+    for (std::size_t start = 0; start <= text.size();) {
+      const std::size_t cross = std::min(text.find('x', start), text.size());
+      found.push_back(std::string_view(text).substr(start, cross - start));
+      start = cross + 1;
+    }
+    return found;
+  }
+
+  /// A size from 0 to `largest`, however many digits it has.
+  std::int64_t size(std::string_view part, const char* what, std::int64_t largest) const {
+    if (!is_whole(part)) refuse();
+    const std::optional<std::int64_t> value = parse_number<std::int64_t>(part);
+    if (!value || *value < 0 || *value > largest)
+      fail(ErrorCode::invalid_argument, "cannot make a {}: {} {} are outside 0 to {}", object, part, what, largest);
+    return *value;
+  }
+
+  double real(std::string_view part) const {
+    const std::optional<double> value = parse_number<double>(part);
+    if (!value) refuse();
+    return *value;
+  }
+
+  double share_of_zeros(std::string_view part) const {
+    const double share = real(part);
+    const bool is_share = share >= 0 && share <= 1;  // false for NaN
+    if (!is_share) fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", object, part);
+    return share;
+  }
+};
 
 }  // namespace
 
@@ -50,19 +67,18 @@ std::int64_t RandomMatrix::nonzeros() const {
 }
 
 RandomMatrix parse_random_matrix(const std::string& text) {
+  const Crossed given{
+      .option = "--random", .form = "ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5", .object = "random matrix", .text = text};
+  const std::vector<std::string_view> parts = given.parts();
+  if (parts.size() != 3 && parts.size() != 4) given.refuse();
   RandomMatrix shape;
-  std::string_view rest = text;
-  if (!take_shape(rest, shape.rows, shape.cols, shape.sparsity) || !take_variation(rest, shape.row_variation) || !rest.empty())
-    fail(ErrorCode::invalid_argument, "cannot read --random: '{}' is not ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5", text);
-  if (shape.rows < 0 || shape.rows >= most)
-    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} rows are outside 0 to 2^31 - 2", shape.rows);
-  if (shape.cols < 0 || shape.cols > most)
-    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} columns are outside 0 to 2^31 - 1", shape.cols);
-  require_share("random matrix", shape.sparsity);
+  shape.rows = given.size(parts[0], "rows", most - 1);
+  shape.cols = given.size(parts[1], "columns", most);
+  shape.sparsity = given.share_of_zeros(parts[2]);
+  if (parts.size() == 4) shape.row_variation = given.real(parts[3]);
   const bool is_variation = shape.row_variation >= 0 && shape.row_variation <= 100;  // false for NaN
   if (!is_variation)
-    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} is no coefficient of variation of row lengths, which is 0 to 100",
-         shape.row_variation);
+    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} is no coefficient of variation of row lengths, which is 0 to 100", parts[3]);
   const double nonzeros = static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * (1 - shape.sparsity);
   if (nonzeros > static_cast<double>(most))
     fail(ErrorCode::unsupported, "cannot make a random matrix: {} has {:.3g} nonzeros, and at most 2^31 - 1 are supported", text, nonzeros);
@@ -74,13 +90,13 @@ sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed) {
 }
 
 AttentionMask parse_band(const std::string& text, std::uint64_t seed) {
+  const Crossed given{.option = "--band", .form = "ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", .object = "band", .text = text};
+  const std::vector<std::string_view> parts = given.parts();
+  if (parts.size() != 3) given.refuse();
   AttentionMask mask{.causal = true, .seed = seed};
-  std::string_view rest = text;
-  if (!take_shape(rest, mask.rows, mask.width, mask.sparsity) || !rest.empty())
-    fail(ErrorCode::invalid_argument, "cannot read --band: '{}' is not ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", text);
-  if (mask.rows < 0 || mask.rows >= most) fail(ErrorCode::invalid_argument, "cannot make a band: {} rows are outside 0 to 2^31 - 2", mask.rows);
-  require_share("band", mask.sparsity);
-  mask.cols = mask.rows;
+  mask.rows = mask.cols = given.size(parts[0], "rows", most - 1);
+  mask.width = given.size(parts[1], "columns of width", most);
+  mask.sparsity = given.share_of_zeros(parts[2]);
   return mask;
 }
 

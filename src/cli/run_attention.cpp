@@ -48,9 +48,13 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
                                   problem.n, mask.cols, problem.n, problem.n, mask.cols, value_size);
   words += problem_words(problem) + fmt::format(", saved {}", name(problem.saved));
   if (problem.query_stride != 0) words += ", heads interleaved";
-  const double wide = static_cast<double>(problem.n + value_size) * static_cast<double>(problem.batch);
-  const auto rows = static_cast<double>(mask.rows);
-  const auto columns = static_cast<double>(mask.cols);
+  const auto elements = [&](std::int64_t rows, std::int64_t size, std::int64_t leading, std::int64_t stride) {
+    return stored_elements(Layout::row_major, rows, size, leading, stride, problem.batch);
+  };
+  const double query = elements(mask.rows, problem.n, problem.query_leading, problem.query_stride);
+  const double key = elements(mask.cols, problem.n, problem.key_leading, problem.key_stride);
+  const double value = elements(mask.cols, value_size, problem.value_leading, problem.value_stride);
+  const double output = elements(mask.rows, value_size, problem.output_leading, problem.output_stride);
   return {.problem = words,
           .work = fmt::format("{} x nonzeros x (n + value size) x batch", backward ? 4 : 2),
           .fields = problem_fields_of(problem, {{"m", mask.rows},
@@ -62,10 +66,10 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
                                                 {"backward", backward},
                                                 {"saved", name(problem.saved)},
                                                 {"interleaved", problem.query_stride != 0}}),
-          .footprint = {.rows = rows,
+          .footprint = {.rows = static_cast<double>(mask.rows),
                         .nonzeros = static_cast<double>(mask.nonzeros) * (1 + static_cast<double>(problem.batch)),
-                        .inputs = (rows + columns) * wide,
-                        .outputs = (backward ? rows + columns : rows) * wide}};
+                        .inputs = query + key + value,
+                        .outputs = output + (backward ? query + key + value : 0)}};
 }
 
 class AttentionJob final : public JobOf<SparseAttention> {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,17 @@ Subject DepthwiseJob::describe(const TopologyStatistics&) const {
           .footprint = {.inputs = planes * pixels, .outputs = planes * pixels}};
 }
 
+/// "1" or "0,1,0,1"
+std::vector<std::int64_t> numbers_of(const char* option, const std::string& list) {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', start), list.size());
+    numbers.push_back(number_value(option, list.substr(start, comma - start), size_limits()));
+    start = comma + 1;
+  }
+  return numbers;
+}
+
 void set_padding(DepthwiseConvolution& problem, const std::vector<std::int64_t>& sides) {
   if (sides.size() != 1 && sides.size() != 4)
     fail(ErrorCode::invalid_argument, "cannot run depthwise: --padding has {} numbers; give one, or TOP,BOTTOM,LEFT,RIGHT", sides.size());
@@ -81,14 +93,14 @@ void add_depthwise(CLI::App& parent, const TakeJob& take) {
   app.footer(run_depthwise_examples);
   add_required_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own");
   add_required_size_option(app, "--height", problem.height, "Of an image");
-  CLI::Option* width = app.add_option("--width", problem.width, "Of an image; the height where it is not given")->type_name("N");
-  app.add_option("--kernel", problem.kernel, "Height and width of a filter: 3 or 5")->type_name("N")->capture_default_str();
-  app.add_option("--stride", problem.stride, "Pixels between two outputs: 1 or 2")->type_name("N")->capture_default_str();
-  app.add_option("--padding", options->padding, "Zeros around an image: one number, or TOP,BOTTOM,LEFT,RIGHT")
+  CLI::Option* width = add_number_option(app, "--width", problem.width, size_limits(), "Of an image; the height where it is not given");
+  add_default_number_option(app, "--kernel", problem.kernel, Limits<int>{.least = 0}, "Height and width of a filter: 3 or 5");
+  add_default_number_option(app, "--stride", problem.stride, Limits<int>{.least = 0, .unit = "pixels"}, "Pixels between two outputs: 1 or 2");
+  const auto take_padding = [options](const std::string& list) { options->padding = numbers_of("--padding", list); };
+  app.add_option_function<std::string>("--padding", take_padding, "Zeros around an image: one number, or TOP,BOTTOM,LEFT,RIGHT")
       ->type_name("N")
-      ->delimiter(',')
-      ->expected(1, 4)
-      ->capture_default_str();
+      ->default_str("1")
+      ->run_callback_for_default(false);
   add_problem_options(app, problem);
   std::vector<Word> words = {{.text = "bias", .take = [&problem](float) { problem.bias = true; }}};
   for (Word& word : activation_words(problem.activation)) words.push_back(std::move(word));

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/enum_option.hpp"
+#include "cli/number_option.hpp"
 
 namespace vostok::cli {
 
@@ -32,12 +33,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
       ->allow_extra_args(false);
   app.option_defaults()->group("The run");
   add_enum_option(app, "--effort", options.plan.effort, "How hard to plan: heuristic, cached (use what was tuned before), quick or full (tune now)");
-  app.add_option("--budget", options.plan.budget_seconds, "Of quick and full: after these seconds no measurement starts")
-      ->type_name("SECONDS")
-      ->capture_default_str();
+  add_default_number_option(app, "--budget", options.plan.budget_seconds, second_limits(),
+                            "Of quick and full: after these seconds no measurement starts")
+      ->type_name("SECONDS");
   app.add_option("--family", options.plan.family, "Consider this kernel family alone, e.g. row_tile")->type_name("NAME");
   app.add_option("--device", options.device, "auto (a GPU if there is one), cuda:I or emulator")->type_name("DEVICE")->capture_default_str();
-  app.add_option("--seed", options.plan.seed, "Of the random matrix, the operands and the tuner")->type_name("SEED")->capture_default_str();
+  add_default_number_option(app, "--seed", options.plan.seed, Limits<std::uint64_t>{}, "Of the random matrix, the operands and the tuner")
+      ->type_name("SEED");
   app.add_option("--cache", options.cache, "Folder of the tuning and code caches instead of the default")->type_name("FOLDER");
   app.add_flag("--never-compile", options.never_compile, "Call no compiler: fail, naming what is missing, where a kernel is not stored");
   app.add_flag("--explain", options.explain, "Tell which candidates there were, how fast, and why each other one was rejected");

@@ -59,8 +59,8 @@ std::string SddmmJob::words(const TopologyStatistics& mask) const {
 
 Subject SddmmJob::describe(const TopologyStatistics& mask) const {
   const Sddmm& sddmm = problem();
-  const auto batch = static_cast<double>(sddmm.batch);
-  const auto lines = static_cast<double>(mask.rows) + static_cast<double>(mask.cols);
+  const double lhs = stored_elements(sddmm.lhs_layout, mask.rows, sddmm.n, sddmm.lhs_leading, sddmm.lhs_stride, sddmm.batch);
+  const double rhs = stored_elements(sddmm.rhs_layout, mask.cols, sddmm.n, sddmm.rhs_leading, sddmm.rhs_stride, sddmm.batch);
   return {.problem = words(mask),
           .work = sddmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
           .fields = problem_fields_of(sddmm, {{"m", mask.rows},
@@ -74,8 +74,8 @@ Subject SddmmJob::describe(const TopologyStatistics& mask) const {
                                               {"accumulate", sddmm.accumulate}}),
           .footprint = {.rows = static_cast<double>(mask.rows),
                         .nonzeros = static_cast<double>(mask.nonzeros),
-                        .inputs = lines * static_cast<double>(sddmm.n) * batch,
-                        .outputs = static_cast<double>(mask.nonzeros) * batch}};
+                        .inputs = lhs + rhs,
+                        .outputs = stored_elements(Layout::row_major, 1, mask.nonzeros, 0, sddmm.output_stride, sddmm.batch)}};
 }
 
 }  // namespace

@@ -30,18 +30,27 @@ struct SoftmaxOptions {
   bool backward = false;
 };
 
+/// Elements between two of a batch; 0: packed.
+struct Strides {
+  std::int64_t input = 0;
+  std::int64_t other = 0;  ///< of what is read beside it
+  std::int64_t output = 0;
+};
+
 /// What the problems of both directions have alike, in words.
 template <class Problem>
 Subject describe_softmax(const Problem& problem, const std::string& formula, const Factor& factor, const TopologyStatistics& matrix,
-                         const std::vector<Field>& more) {
+                         const Strides& strides, const std::vector<Field>& more) {
   std::vector<Field> fields = {{"m", matrix.rows}, {"k", matrix.cols}, {"nonzeros", matrix.nonzeros}};
   fields.insert(fields.end(), more.begin(), more.end());
-  const double entries = static_cast<double>(matrix.nonzeros) * static_cast<double>(problem.batch);
+  const auto elements = [&](std::int64_t stride) { return stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, stride, problem.batch); };
   return {.problem = formula + problem_words(problem) + factor_words(factor),
           .work = problem.batch == 1 ? "5 x nonzeros" : "5 x nonzeros x batch",
           .fields = problem_fields_of(problem, fields),
-          .footprint = {
-              .rows = static_cast<double>(matrix.rows), .nonzeros = static_cast<double>(matrix.nonzeros), .inputs = 2 * entries, .outputs = entries}};
+          .footprint = {.rows = static_cast<double>(matrix.rows),
+                        .nonzeros = static_cast<double>(matrix.nonzeros),
+                        .inputs = elements(strides.input) + elements(strides.other),
+                        .outputs = elements(strides.output)}};
 }
 
 class SoftmaxJob final : public JobOf<Softmax> {
@@ -49,11 +58,13 @@ class SoftmaxJob final : public JobOf<Softmax> {
   SoftmaxJob(const Softmax& problem, const Factor& factor) : JobOf(problem), factor_(factor) {}
 
   const char* operation() const override { return "softmax"; }
+  std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override {
     std::string formula =
         fmt::format("Y[{},{}] = softmax(X[{},{}]) over the nonzeros of each row", matrix.rows, matrix.cols, matrix.rows, matrix.cols);
     if (problem().statistics != RowStatistics::none) formula += fmt::format(", statistics {}", name(problem().statistics));
-    return describe_softmax(problem(), formula, factor_, matrix, {{"backward", false}, {"statistics", name(problem().statistics)}});
+    const Strides strides{.input = problem().value_stride, .other = problem().value_stride, .output = problem().output_stride};
+    return describe_softmax(problem(), formula, factor_, matrix, strides, {{"backward", false}, {"statistics", name(problem().statistics)}});
   }
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
     return std::make_unique<tune::SoftmaxCase>(device, problem(), matrix, seed, factor_.value);
@@ -68,9 +79,12 @@ class SoftmaxBackwardJob final : public JobOf<SoftmaxBackward> {
   SoftmaxBackwardJob(const SoftmaxBackward& problem, const Factor& factor) : JobOf(problem), factor_(factor) {}
 
   const char* operation() const override { return "softmax"; }
+  std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override {
     const std::string formula = fmt::format("dX[{},{}] = Y o (dY - rows of sum Y dY)", matrix.rows, matrix.cols);
-    return describe_softmax(problem(), formula, factor_, matrix, {{"backward", true}});
+    const Strides strides{
+        .input = problem().probability_stride, .other = problem().output_gradient_stride, .output = problem().input_gradient_stride};
+    return describe_softmax(problem(), formula, factor_, matrix, strides, {{"backward", true}});
   }
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
     return std::make_unique<tune::SoftmaxBackwardCase>(device, problem(), matrix, seed, factor_.value);

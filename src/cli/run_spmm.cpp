@@ -43,6 +43,7 @@ class SpmmJob final : public JobOf<Spmm> {
   explicit SpmmJob(const SpmmOptions& options) : JobOf(options.problem), factor_(options.factor), epilogue_(options.epilogue) {}
 
   const char* operation() const override { return "spmm"; }
+  std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override;
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
     return std::make_unique<tune::SpmmCase>(device, problem(), matrix, seed, factor_);
@@ -90,25 +91,25 @@ std::optional<PackingReport> SpmmJob::pack(device::Device& device, tune::Case& o
 
 Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
   const Spmm& spmm = problem();
-  const auto wide = static_cast<double>(spmm.n) * static_cast<double>(spmm.batch);
-  const auto rows = static_cast<double>(matrix.rows);
-  const auto columns = static_cast<double>(matrix.cols);
-  return {.problem = words(matrix.rows, matrix.cols),
-          .work = spmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
-          .fields = problem_fields_of(spmm, {{"m", matrix.rows},
-                                             {"k", matrix.cols},
-                                             {"n", spmm.n},
-                                             {"nonzeros", matrix.nonzeros},
-                                             {"transpose", spmm.sparse_transposed},
-                                             {"layout", name(spmm.dense_layout)},
-                                             {"output_layout", name(spmm.output_layout)},
-                                             {"math", name(spmm.math)},
-                                             {"value_lifetime", name(spmm.value_lifetime)},
-                                             {"epilogue", epilogue_}}),
-          .footprint = {.rows = rows,
-                        .nonzeros = static_cast<double>(matrix.nonzeros) * (spmm.values_per_batch ? static_cast<double>(spmm.batch) : 1.0),
-                        .inputs = (spmm.sparse_transposed ? rows : columns) * wide,
-                        .outputs = (spmm.sparse_transposed ? columns : rows) * wide}};
+  const std::int64_t dense_rows = spmm.sparse_transposed ? matrix.rows : matrix.cols;
+  const std::int64_t output_rows = spmm.sparse_transposed ? matrix.cols : matrix.rows;
+  return {
+      .problem = words(matrix.rows, matrix.cols),
+      .work = spmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
+      .fields = problem_fields_of(spmm, {{"m", matrix.rows},
+                                         {"k", matrix.cols},
+                                         {"n", spmm.n},
+                                         {"nonzeros", matrix.nonzeros},
+                                         {"transpose", spmm.sparse_transposed},
+                                         {"layout", name(spmm.dense_layout)},
+                                         {"output_layout", name(spmm.output_layout)},
+                                         {"math", name(spmm.math)},
+                                         {"value_lifetime", name(spmm.value_lifetime)},
+                                         {"epilogue", epilogue_}}),
+      .footprint = {.rows = static_cast<double>(matrix.rows),
+                    .nonzeros = stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, spmm.value_stride, spmm.values_per_batch ? spmm.batch : 1),
+                    .inputs = stored_elements(spmm.dense_layout, dense_rows, spmm.n, spmm.dense_leading, spmm.dense_stride, spmm.batch),
+                    .outputs = stored_elements(spmm.output_layout, output_rows, spmm.n, spmm.output_leading, spmm.output_stride, spmm.batch)}};
 }
 
 }  // namespace

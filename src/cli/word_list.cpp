@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/enum_option.hpp"
-#include "cli/factor.hpp"
+#include "cli/number_option.hpp"
 
 namespace vostok::cli {
 
@@ -42,7 +42,7 @@ void take_words(const std::string& option, const std::string& list, const std::v
       throw CLI::ValidationError(option, fmt::format("'{}' {}", item, word->has_number ? "needs a number: " + text + "=X" : "takes no value"));
     const auto [other, is_first] = taken.emplace(word->group.empty() ? word->text : word->group, item);
     if (!is_first) throw CLI::ValidationError(option, fmt::format("'{}' does not go with '{}'", item, other->second));
-    word->take(word->has_number ? parse_number(option, item.substr(equals + 1)) : 0);
+    word->take(word->has_number ? number_value<float>(option, item.substr(equals + 1), {}) : 0);
   }
 }
 

@@ -76,6 +76,31 @@ TEST_CASE("a band is ROWSxWIDTHxSPARSITY, square and causal, and its size is kno
   }
 }
 
+TEST_CASE("each part of a random matrix or a band is refused by what it is, with its limit, however long it is") {
+  const auto says = [](const std::string& text, const auto& parse) {
+    try {
+      parse(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto random = [&](const char* text) { return says(text, parse_random_matrix); };
+  const auto band = [&](const char* text) { return says(text, [](const std::string& given) { parse_band(given, 1); }); };
+  CHECK(contains(random("99999999999999999999x4x0"), "99999999999999999999 rows are outside 0 to 2147483646"));
+  CHECK(contains(random("4x99999999999999999999x0"), "99999999999999999999 columns are outside 0 to 2147483647"));
+  CHECK(contains(random("-4x4x0"), "-4 rows are outside 0 to 2147483646"));
+  CHECK(contains(random("4x4xinf"), "sparsity inf is outside 0 to 1"));
+  CHECK(contains(random("4x4x0x1e9"), "1e9 is no coefficient of variation"));
+  for (const char* text : {"0x10x4x0x0", "+4x4x0", " 4x4x0", "4x4x0,5", "4x4x1e999", "4X4X0", "1e3x4x0"})
+    CHECK(contains(random(text), "cannot read --random: '"));
+  CHECK(contains(band("99999999999999999999x4x0"), "99999999999999999999 rows are outside"));
+  CHECK(contains(band("8x99999999999999999999x0"), "99999999999999999999 columns of width are outside 0 to 2147483647"));
+  CHECK(contains(band("8x-1x0"), "-1 columns of width are outside"));
+  CHECK(parse_random_matrix("010x4x1e-400").rows == 10);
+  CHECK(parse_random_matrix("010x4x1e-400").sparsity == 0);
+}
+
 TEST_CASE("a random matrix of 2^31 nonzeros is refused before anything is allocated") {
   CHECK(code_of("100000x100000x0.5") == ErrorCode::unsupported);
   CHECK(code_of("2147483646x2147483647x0.5") == ErrorCode::unsupported);

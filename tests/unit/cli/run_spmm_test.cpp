@@ -95,7 +95,8 @@ TEST_CASE("spmm: a value that makes no sense is refused by the library, by name"
   refuse({"--alignment", "3"}, {"alignment_bytes = 3"});
   refuse({"--batch", "0"}, {"batch = 0"});
   refuse({"--leading", "3"}, {"dense_leading = 3"});
-  refuse({"--output-leading=-1"}, {"output_leading = -1"});
+  refuse({"--output-leading=-1"}, {"--output-leading: -1 is less than 0"});
+  refuse({"--set", "output_leading=-1"}, {"output_leading = -1"});
   refuse({"--dtype", "f64"}, {"--dtype", "'f64'", "f32, f16, bf16"});
   refuse({"--output-dtype", "int"}, {"--output-dtype", "'int'"});
   refuse({"--layout", "diagonal"}, {"--layout", "row_major, column_major"});
