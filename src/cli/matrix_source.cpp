@@ -1,5 +1,6 @@
 #include "cli/matrix_source.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "base/text.hpp"
@@ -50,6 +51,14 @@ Loaded make_topology(const Context& context, sparse::Csr matrix) {
 Loaded load(const RunOptions& options, const Job& job, const Context& context) {
   if (!job.masked()) return {};
   return make_topology(context, load_matrix(options, job));
+}
+
+std::vector<std::string> source_notes(const RunOptions& options, const TopologyStatistics& made) {
+  if (!options.matrix.empty() || !options.band.empty() || options.random.empty()) return {};
+  constexpr double near = 0.05;
+  const double wanted = parse_random_matrix(options.random).row_variation;
+  if (wanted == 0 || std::fabs(made.row_variation - wanted) <= near * wanted) return {};
+  return {fmt::format("its row CoV is {:.3g}, not {:g}: no nearer one was found for its shape and sparsity", made.row_variation, wanted)};
 }
 
 std::string source_words(const RunOptions& options) {

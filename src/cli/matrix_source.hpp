@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <vostok/context.hpp>
 
@@ -28,6 +29,9 @@ Loaded make_topology(const Context& context, sparse::Csr matrix);
 
 /// Both steps; nothing for jobs without a matrix.
 Loaded load(const RunOptions& options, const Job& job, const Context& context);
+
+/// What of the matrix is not as the options asked for, if anything.
+std::vector<std::string> source_notes(const RunOptions& options, const TopologyStatistics& made);
 
 /// "layer.smtx", "random 64x64x0.9, seed 1"
 std::string source_words(const RunOptions& options);

@@ -4,21 +4,26 @@
 
 #include <cstdio>
 
+#include "base/printable.hpp"
+#include "cli/console.hpp"
+
 namespace vostok::cli {
 
 void ProgressLine::update(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (isatty(STDERR_FILENO) == 0) {
+  if (!is_on_terminal()) {
     constexpr std::chrono::seconds between(2);  // a log file is not to be flooded
     const auto now = std::chrono::steady_clock::now();
     if (noted_ && now - *noted_ < between) return;
     noted_ = now;
     return print(text);
   }
-  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", printable(text).c_str());
   std::fflush(stderr);
   shown_ = true;
 }
+
+bool ProgressLine::is_on_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 void ProgressLine::clear() {
   const std::lock_guard lock(mutex_);
@@ -38,7 +43,7 @@ void ProgressLine::take_off() {
 
 void ProgressLine::print(std::string_view text) {
   take_off();
-  std::fprintf(stderr, "vostok: %.*s\n", static_cast<int>(text.size()), text.data());
+  tell(text);
 }
 
 }  // namespace vostok::cli

@@ -18,6 +18,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const std::string& text);
+  /// Whether it is a line of a terminal that is rewritten.
+  static bool is_on_terminal();
   /// Takes the line off the terminal, so that something else can be printed.
   void clear();
   /// A line that stays.

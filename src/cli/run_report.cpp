@@ -13,12 +13,35 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// What a user may not expect of the matrix: values that are not finite, or will not be, and what was noted before.
+std::vector<std::string> notes_of(const MatrixReport& matrix) {
+  std::vector<std::string> notes = matrix.notes;
+  if (!matrix.values) return notes;
+  const sparse::ValueFacts& facts = *matrix.values;
+  if (facts.nans + facts.infinities > 0)
+    notes.push_back(fmt::format("{} of its {} values are not finite ({} NaN, {} infinite): so is what they make", facts.nans + facts.infinities,
+                                facts.count, facts.nans, facts.infinities));
+  if (facts.overflows > 0)
+    notes.push_back(fmt::format("{} values exceed {}'s range and become infinite (the largest is {:.6g})", facts.overflows, name(matrix.value_type),
+                                facts.largest));
+  return notes;
+}
+
 std::string matrix_text(const MatrixReport& matrix) {
+  std::string notes;
+  for (const std::string& note : notes_of(matrix)) notes += line("", "note: " + note);
   const TopologyStatistics& of = matrix.statistics;
   return line("matrix", matrix.source) +
          line("", fmt::format("{} x {}, {} nonzeros, {:.2f} % zeros, {:.1f} a row (longest {}), row CoV {:.3f}", of.rows, of.cols, of.nonzeros,
                               100 * of.sparsity(), of.mean_row, of.longest_row, of.row_variation)) +
-         (matrix.note.empty() ? "" : line("", matrix.note));
+         (matrix.note.empty() ? "" : line("", matrix.note)) + notes;
+}
+
+/// What a program would act on: counts, and sentences where there are some.
+void add_matrix_notes(ordered_json& object, const MatrixReport& matrix) {
+  if (matrix.values)
+    object.update({{"nonfinite_values", matrix.values->nans + matrix.values->infinities}, {"overflowing_values", matrix.values->overflows}});
+  if (const auto notes = notes_of(matrix); !notes.empty()) object["notes"] = notes;
 }
 
 std::string choice_text(const char* label, const std::string& chosen, const Explanation& choice) {
@@ -115,6 +138,7 @@ std::string report_json(const RunReport& report) {
                    {"packed_bytes", report.packing->bytes},
                    {"pack_us", number(report.packing->timing.single.median_us)}});
   for (const Field& field : report.subject.fields) std::visit([&](const auto& value) { object[field.name] = value; }, field.value);
+  if (report.matrix) add_matrix_notes(object, *report.matrix);
   for (const Explanation& step : report.explanation.steps) {
     ordered_json described = {{"operation", step.operation}};
     described.update(choice_json(step));

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <vostok/context.hpp>
 #include <vostok/plan.hpp>
 
 #include "cli/job.hpp"
 #include "cli/measure.hpp"
+#include "sparse/elements.hpp"
 #include "tune/case.hpp"
 
 namespace vostok::cli {
@@ -18,6 +20,9 @@ struct MatrixReport {
   std::string source = {};  ///< the file, or what was generated
   std::string note = {};    ///< what reading did to it, e.g. "pattern, symmetric, expanded"
   TopologyStatistics statistics = {};
+  std::optional<sparse::ValueFacts> values = {};  ///< absent where the operation reads none, or the matrix has none
+  Dtype value_type = Dtype::f32;                  ///< as which they are read
+  std::vector<std::string> notes = {};            ///< what the user may not have expected, e.g. of the random matrix
   double topology_ms = 0;
 };
 

@@ -1,10 +1,11 @@
 #include "cli/runner.hpp"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/launch_watch.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/measure.hpp"
 #include "cli/progress_line.hpp"
@@ -24,11 +25,16 @@ Options run_options(const RunOptions& options, ProgressLine& progress, const std
 }
 
 /// The topology, and what the report tells of it.
-Loaded add_matrix(RunReport& report, const RunOptions& options, const Context& context, sparse::Csr matrix) {
+Loaded add_matrix(RunReport& report, const RunOptions& options, std::optional<Dtype> type, const Context& context, sparse::Csr matrix) {
   const Stopwatch time;
   Loaded loaded = make_topology(context, std::move(matrix));
   report.matrix =
       MatrixReport{.source = source_words(options), .note = loaded.matrix.note, .statistics = loaded.topology.statistics(), .topology_ms = time.ms()};
+  report.matrix->notes = source_notes(options, report.matrix->statistics);
+  if (type && !loaded.matrix.values.empty()) {
+    report.matrix->values = sparse::value_facts(*type, std::span<const double>(loaded.matrix.values));
+    report.matrix->value_type = *type;
+  }
   return loaded;
 }
 
@@ -44,6 +50,14 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
   return plan;
 }
 
+/// Tells of what takes long on the emulator; on a terminal often, in a log now and then.
+LaunchWatch watch(const device::Device& device, ProgressLine& progress) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds patience(3000);
+  return {[&device] { return device.progress(); }, [&progress](const std::string& text) { progress.update(text); }, patience,
+          ProgressLine::is_on_terminal() ? milliseconds(500) : milliseconds(10'000)};
+}
+
 /// Plans, executes on checked operands and measures.
 RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress, const std::filesystem::path& tool) {
   sparse::Csr matrix = load_matrix(options, job);
@@ -52,33 +66,34 @@ RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progres
 
   RunReport report{.operation = job.operation(), .device = context.device()};
   Loaded loaded;
-  if (job.masked()) loaded = add_matrix(report, options, context, std::move(matrix));
+  if (job.masked()) loaded = add_matrix(report, options, job.value_type(), context, std::move(matrix));
   report.subject = job.describe(report.matrix ? report.matrix->statistics : TopologyStatistics{});
   const AnyPlan plan = add_plan(report, options, job, context, loaded.topology, progress);
 
+  LaunchWatch waiting = watch(device, progress);
+  waiting.begin("making operands and their float64 result", 0);
   const std::unique_ptr<tune::Case> operands = job.make_case(device, loaded.matrix, options.plan.seed);
   const Workspace workspace = plan.make_workspace();
   operands->set_workspace(workspace);
   report.packing = job.pack(device, *operands);
   const auto enqueue = [&](Stream stream) { job.execute(stream, operands->arguments()); };
   report.flops = operands->flops();
+  waiting.begin("verifying on the emulator", 1);
   report.check = operands->verify(enqueue);
+  waiting.begin("measuring on the emulator", executes_of_slow_measurement);
   if (report.launches()) report.timing = measure(device, enqueue);
-  progress.clear();
   return report;
 }
 
 }  // namespace
 
 int run(const RunOptions& options, Job& job, const std::filesystem::path& tool) {
-  if (!(options.plan.budget_seconds >= 0))
-    fail(ErrorCode::invalid_argument, "cannot run {}: a budget of {} seconds", job.operation(), options.plan.budget_seconds);
   ProgressLine progress;
   const RunReport report = make_report(options, job, progress, tool);
-  const std::string text = options.json ? report_json(report) : report_text(report);
-  std::fputs(text.c_str(), stdout);
+  progress.clear();
+  print(options.json ? report_json(report) : report_text(report));
   // With --json stdout holds one object and nothing else.
-  if (options.explain) std::fputs(("\n" + report.explanation.text()).c_str(), options.json ? stderr : stdout);
+  if (options.explain) (options.json ? print_aside : print)("\n" + report.explanation.text());
   return report.verified() ? exit_success : exit_wrong_result;
 }
 

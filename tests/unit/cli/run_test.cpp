@@ -107,10 +107,10 @@ TEST_CASE("wrong usage is refused with the option and where to read on") {
   check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "x"})), {"--n"});
   check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--matrix", "a.smtx"})), {"--matrix", "--random"});
   check_refused(tool.run(spmm({"--random", "4x4", "--n", "1"})), {"'4x4'", "2048x512x0.9"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n=-1"})), {"n = -1"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n=-1"})), {"--n: -1 is less than 0"});
   check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--effort", "hard"})), {"--effort", "'hard'", "heuristic, cached, quick, full"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget", "nan"})), {"budget of nan seconds"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget=-1"})), {"budget of -1 seconds"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget", "nan"})), {"--budget: 'nan' is not a finite number of seconds"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget=-1"})), {"--budget: -1 is less than 0 seconds"});
   check_refused(tool.run({"run"}), {"Try: vostok run --help"});
 }
 
