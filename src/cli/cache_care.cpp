@@ -1,6 +1,5 @@
 // `vostok cache verify` and `prune`.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,8 +8,10 @@
 #include "cache/prune.hpp"
 #include "cache/summary.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
+#include "cli/number_option.hpp"
 
 namespace vostok::cli {
 
@@ -27,10 +28,10 @@ int verify(const std::vector<std::string>& given, const std::vector<std::string>
     good = good && faults.empty();
     array.push_back({{"path", file.string()}, {"good", faults.empty()}, {"faults", faults}});
     if (json) continue;
-    if (faults.empty()) std::printf("%s: good%s\n", file.c_str(), trusted.empty() ? "" : ", and signed by a trusted key");
-    for (const std::string& fault : faults) std::printf("%s: %s\n", file.c_str(), fault.c_str());
+    if (faults.empty()) print(fmt::format("{}: good{}\n", file.string(), trusted.empty() ? "" : ", and signed by a trusted key"));
+    for (const std::string& fault : faults) print(fmt::format("{}: {}\n", file.string(), fault));
   }
-  if (json) std::fputs(json_text(array).c_str(), stdout);
+  if (json) print(json_text(array));
   return good ? exit_success : exit_wrong_result;
 }
 
@@ -53,17 +54,15 @@ int prune(const PruneOptions& options, bool by_age, bool by_size) {
   const cache::Content usual = by_size ? cache::Content::code : cache::Content::tuning;
   const cache::Pruned pruned = cache::prune(cache_file_or_own(options.file, usual), settings, unix_seconds());
   if (options.json)
-    std::printf("%s\n", nlohmann::ordered_json({{"trials", pruned.trials},
-                                                {"winners", pruned.winners},
-                                                {"kernels", pruned.kernels},
-                                                {"bytes_before", pruned.bytes_before},
-                                                {"bytes_after", pruned.bytes_after}})
-                            .dump()
-                            .c_str());
+    print(json_text({{"trials", pruned.trials},
+                     {"winners", pruned.winners},
+                     {"kernels", pruned.kernels},
+                     {"bytes_before", pruned.bytes_before},
+                     {"bytes_after", pruned.bytes_after}},
+                    one_line));
   else
-    std::printf("removed %s\n", fmt::format("{} trials, {} winners, {} kernels: {} -> {}", pruned.trials, pruned.winners, pruned.kernels,
-                                            kibibytes(pruned.bytes_before), kibibytes(pruned.bytes_after))
-                                    .c_str());
+    print(fmt::format("removed {} trials, {} winners, {} kernels: {} -> {}\n", pruned.trials, pruned.winners, pruned.kernels,
+                      kibibytes(pruned.bytes_before), kibibytes(pruned.bytes_after)));
   return exit_success;
 }
 
@@ -98,12 +97,12 @@ void add_cache_prune(CLI::App& parent, int& status) {
       "  vostok cache prune --lift-bans                          after a new driver, say: what failed may be tried again\n"
       "  vostok cache prune code.db --max-bytes 100000000        the longest unused kernels");
   app.add_option("file", options->file, "File (default: the user's tuning.db; with --max-bytes, code.db)")->type_name("FILE");
-  CLI::Option* age = app.add_option("--older-than", options->older_than_days, "Trials measured, or kernels last used, so many days ago")
-                         ->type_name("DAYS")
-                         ->check(CLI::NonNegativeNumber);
-  CLI::Option* size = app.add_option("--max-bytes", options->max_bytes, "Kernels, the longest unused first, until the rest fits")
-                          ->type_name("BYTES")
-                          ->check(CLI::NonNegativeNumber);
+  CLI::Option* age = add_number_option(app, "--older-than", options->older_than_days, Limits<double>{.least = 0, .most = 1e6, .unit = "days"},
+                                       "Trials measured, or kernels last used, so many days ago")
+                         ->type_name("DAYS");
+  CLI::Option* size = add_number_option(app, "--max-bytes", options->max_bytes, Limits<std::int64_t>{.least = 0, .unit = "bytes"},
+                                        "Kernels, the longest unused first, until the rest fits")
+                          ->type_name("BYTES");
   app.add_flag("--banned", options->banned, "Choices and measurements of machine code that was wrong, faulted or hung anywhere; it stays banned");
   app.add_flag("--lift-bans", options->lift_bans, "The failures themselves, and what was not tried because of them: that code may run again");
   app.add_flag("--stale", options->stale, "Trials whose config was measured again with newer machine code");

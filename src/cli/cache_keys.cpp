@@ -1,11 +1,12 @@
 // `vostok cache keygen` and `sign`.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cache/signature.hpp"
 #include "cache/summary.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 
 namespace vostok::cli {
@@ -13,11 +14,12 @@ namespace vostok::cli {
 namespace {
 
 int make_keys(const std::string& name) {
+  if (name.empty() || name.ends_with('/')) fail(ErrorCode::invalid_argument, "cannot make keys: '{}' names no file", name);
   const cache::SigningKey key = cache::make_signing_key();
   cache::write_key(key, name + ".key");
   cache::write_key(key.public_key, name + ".pub");
-  std::printf("%s.key: keep it secret\n%s.pub: for CacheOptions::trusted_keys, as a file or by its digits\n%s\n", name.c_str(), name.c_str(),
-              key.public_key.hex.c_str());
+  print(fmt::format("{}.key: keep it secret\n{}.pub: for CacheOptions::trusted_keys, as a file or by its digits\n{}\n", name, name,
+                    key.public_key.hex));
   return exit_success;
 }
 
@@ -26,7 +28,7 @@ int sign(const std::vector<std::string>& files, const std::string& key_file) {
   for (const std::string& file : files) {
     cache::summarise(file);  // nothing else is signed by mistake
     cache::sign_file(file, key);
-    std::printf("%s\n", cache::signature_path(file).c_str());
+    print(cache::signature_path(file).string() + "\n");
   }
   return exit_success;
 }

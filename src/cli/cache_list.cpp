@@ -1,7 +1,6 @@
 // `vostok cache ls` and `show`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "cache/summary.hpp"
 #include "cache/tuning_content.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void print(const ordered_json& value) { std::fputs(json_text(value).c_str(), stdout); }
+void print_json(const ordered_json& value) { print(json_text(value)); }
 
 // --- ls ---------------------------------------------------------------------------------------------------------------
 
@@ -56,12 +56,12 @@ int list_files(const std::vector<std::string>& given, bool json) {
       text += summary_text(summary);
       array.push_back(summary_json(summary));
     } catch (const Error& error) {
-      std::fprintf(stderr, "vostok: %s\n", error.what());
+      tell(error.what());
       status = exit_bad_input;
     }
   }
-  if (json) print(array);
-  else std::fputs(files.empty() ? "there is no cache file yet\n" : text.c_str(), stdout);
+  if (json) print_json(array);
+  else print(files.empty() ? "there is no cache file yet\n" : text);
   return status;
 }
 
@@ -179,8 +179,8 @@ void show_rows(const ShowOptions& options, std::vector<Row> rows, const Text& te
     text += text_of(row);
     if (options.json) array.push_back(json_of(row));
   }
-  if (options.json) print(array);
-  else std::fputs(rows.empty() ? "no row matches\n" : text.c_str(), stdout);
+  if (options.json) print_json(array);
+  else print(rows.empty() ? "no row matches\n" : text);
 }
 
 /// Those that can be measured first, fastest first.
@@ -214,8 +214,8 @@ void show_code(const ShowOptions& options, const std::filesystem::path& file) {
                      {"intact", row->is_intact},
                      {"last_use", row->last_use}});
   }
-  if (options.json) print(array);
-  else std::fputs(text.empty() ? "it holds no kernel\n" : text.c_str(), stdout);
+  if (options.json) print_json(array);
+  else print(text.empty() ? "it holds no kernel\n" : text);
 }
 
 int show(const ShowOptions& options) {

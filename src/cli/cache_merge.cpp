@@ -1,9 +1,6 @@
 // `vostok cache merge` and `rank`.
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -15,7 +12,11 @@
 #include "cache/replace_file.hpp"
 #include "cache/summary.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
+#include "cli/enum_option.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/json_text.hpp"
+#include "cli/number_option.hpp"
 
 namespace vostok::cli {
 
@@ -32,7 +33,7 @@ bool holds_code(const std::string& file) {
 void merge_tuning(const std::vector<std::string>& files, const std::string& out) {
   cache::TuningContent all = cache::read_content(files.front());
   for (std::size_t i = 1; i < files.size(); ++i) all = cache::merged(all, cache::read_content(files[i]));
-  std::printf("%zu winners, %zu trials\n", all.winners.size(), all.trials.size());
+  print(fmt::format("{} winners, {} trials\n", all.winners.size(), all.trials.size()));
   cache::write_content(std::move(all), out);
 }
 
@@ -67,7 +68,7 @@ void merge_kernels(const std::vector<std::string>& files, const std::vector<cach
   all.reset();
   cache::replace_file(out,
                       [&](const std::filesystem::path& fresh) { std::filesystem::copy_file(steps / fmt::format("{}.db", files.size()), fresh); });
-  std::printf("%lld kernels\n", static_cast<long long>(cache::summarise(out).kernels));
+  print(fmt::format("{} kernels\n", cache::summarise(out).kernels));
 }
 
 int merge(const std::vector<std::string>& files, const std::vector<std::string>& keys, const std::string& out) {
@@ -85,7 +86,7 @@ struct RankOptions {
   std::string file;
   std::string out;
   cache::RankSettings settings;
-  std::string policy;
+  std::optional<Policy> policy;
   bool json = false;
 };
 
@@ -97,19 +98,18 @@ std::string choice_text(const cache::WinnerRow& row) {
 void print_changes(const cache::Ranking& ranking) {
   for (const cache::RankChange& change : ranking.changes) {
     const plan::Features& f = change.after.problem.features;
-    std::printf("%s\n", fmt::format("{} m {} k {} n {} nonzeros {}, {}, on {}: {} -> {}", change.after.problem.operation, f.m, f.k, f.n, f.nonzeros,
-                                    change.after.problem.policy, change.after.device.name, choice_text(change.before), choice_text(change.after))
-                            .c_str());
+    print(fmt::format("{} m {} k {} n {} nonzeros {}, {}, on {}: {} -> {}\n", change.after.problem.operation, f.m, f.k, f.n, f.nonzeros,
+                      change.after.problem.policy, change.after.device.name, choice_text(change.before), choice_text(change.after)));
   }
-  std::printf("%zu of %d winners changed\n", ranking.changes.size(), ranking.subjects);
+  print(fmt::format("{} of {} winners changed\n", ranking.changes.size(), ranking.subjects));
 }
 
 int rank(RankOptions options) {
   if (!options.out.empty()) cache::require_replaceable(options.out);
-  if (!options.policy.empty()) options.settings.policy = options.policy;
+  if (options.policy) options.settings.policy = name(*options.policy);
   const std::filesystem::path file = cache_file_or_own(options.file, cache::Content::tuning);
   cache::Ranking ranking = cache::ranked(cache::read_content(file), options.settings);
-  if (options.json) std::printf("%s\n", nlohmann::ordered_json({{"winners", ranking.subjects}, {"changed", ranking.changes.size()}}).dump().c_str());
+  if (options.json) print(json_text({{"winners", ranking.subjects}, {"changed", ranking.changes.size()}}, one_line));
   else print_changes(ranking);
   if (!options.out.empty()) cache::write_content(std::move(ranking.content), options.out);
   return exit_success;
@@ -149,12 +149,10 @@ void add_cache_rank(CLI::App& parent, int& status) {
       "  vostok cache rank fleet.db --policy cold --tie 0.05     what would change if 5 % counted as equal; nothing is written");
   app.add_option("file", options->file, "File, or a dump of one (default: the user's tuning.db)")->type_name("FILE");
   app.add_option("--out", options->out, "File to make with the winners chosen anew (default: only say what would change)")->type_name("FILE");
-  app.add_option("--policy", options->policy, "Only problems measured this way (default: both)")
-      ->type_name("POLICY")
-      ->check(CLI::IsMember({"warm", "cold"}));
-  app.add_option("--tie", options->settings.tie, "Candidates within this share of the best count as equal")
-      ->type_name("SHARE")
-      ->capture_default_str();
+  add_enum_option(app, "--policy", options->policy, "Only problems measured this way, warm or cold (default: both)");
+  add_default_number_option(app, "--tie", options->settings.tie, Limits<double>{.least = 0, .most = 1},
+                            "Candidates within this share of the best count as equal")
+      ->type_name("SHARE");
   app.add_flag("--json", options->json, "Print one JSON object");
   app.callback([options, &status] { status = rank(*options); });
 }

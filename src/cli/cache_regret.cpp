@@ -1,7 +1,6 @@
 // `vostok cache regret`: how good choices are that were made without measuring, by leaving each tuned problem out.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,8 @@
 #include "base/text.hpp"
 #include "cache/tuning_content.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
+#include "cli/enum_option.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/json_text.hpp"
 #include "cli/tool_context.hpp"
@@ -31,11 +32,11 @@ constexpr const char* cache_regret_examples =
 
 struct RegretOptions {
   std::string file;
-  std::string policy;  ///< empty: both
+  std::optional<Policy> policy;  ///< absent: both
   bool json = false;
 };
 
-std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& content, const std::string& policy) {
+std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& content, const std::optional<Policy>& policy) {
   std::map<std::string, plan::TunedProblem> problems;
   const auto entry = [&](const plan::ProblemKey& problem, const plan::DeviceKey& device) -> plan::TunedProblem& {
     plan::TunedProblem& found = problems[cache::subject_name(problem, device)];
@@ -46,8 +47,8 @@ std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& conte
   for (const auto& row : content.trials) entry(row.problem, row.device).trials.push_back(row.trial);
   for (const auto& row : content.winners) entry(row.problem, row.device).winner = row.winner;
   std::vector<plan::TunedProblem> list;
-  for (auto& [name, problem] : problems)
-    if (policy.empty() || problem.problem.policy == policy) list.push_back(std::move(problem));
+  for (auto& [subject, problem] : problems)
+    if (!policy || problem.problem.policy == name(*policy)) list.push_back(std::move(problem));
   return list;
 }
 
@@ -116,7 +117,7 @@ int run_regret(const RegretOptions& options) {
   const auto problems = tuned_problems(cache::read_content(options.file), options.policy);
   Predictions predictions;
   const auto table = by_operation(plan::leave_each_out(problems, std::ref(predictions)));
-  std::fputs((options.json ? table_json(table) : table_text(table)).c_str(), stdout);
+  print(options.json ? table_json(table) : table_text(table));
   return exit_success;
 }
 
@@ -127,7 +128,7 @@ void add_cache_regret(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("regret", "What choices cost that are made without measuring: each tuned problem left out in turn");
   app.footer(cache_regret_examples);
   app.add_option("file", options->file, "A tuning.db, or its dump")->type_name("FILE")->required();
-  app.add_option("--policy", options->policy, "Only what was tuned so: warm or cold")->type_name("NAME")->check(CLI::IsMember({"warm", "cold"}));
+  add_enum_option(app, "--policy", options->policy, "Only what was tuned so: warm or cold");
   app.add_flag("--json", options->json, "Print one JSON object instead of the table");
   app.callback([options, &status] { status = run_regret(*options); });
 }

@@ -1,6 +1,5 @@
 // `vostok cache dump` and `load`.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "base/text.hpp"
@@ -8,6 +7,7 @@
 #include "cache/dump.hpp"
 #include "cache/replace_file.hpp"
 #include "cli/cache_commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 #include "device/device.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 int dump(const std::string& given, const std::string& out) {
   const std::string text = cache::dump(cache_file_or_own(given, cache::Content::tuning));
-  if (out.empty()) std::fputs(text.c_str(), stdout);
+  if (out.empty()) print_data(text);
   else cache::replace_file(out, text);
   return exit_success;
 }
@@ -47,9 +47,15 @@ void make_user_folder(const std::filesystem::path& file) {
 
 int load(const std::string& source, const std::string& into) {
   const std::string text = read_text(source);
+  const std::string from = source == "-" ? "standard input" : source;
+  if (text.empty()) fail(ErrorCode::invalid_argument, "cannot load {}: it is empty", from);
   const std::filesystem::path target = cache_file_or_own(into, cache::Content::tuning);
   if (into.empty()) make_user_folder(target);
-  cache::load(text, target, into.empty() ? devices_here() : std::vector<std::string>());
+  try {
+    cache::load(text, target, into.empty() ? devices_here() : std::vector<std::string>());
+  } catch (const Error& error) {
+    fail(error.code(), "{}: {}", from, error.what());
+  }
   return exit_success;
 }
 

@@ -29,7 +29,18 @@ struct CaptureOptions {
   std::vector<std::string> command;
 };
 
+/// The program's own library only warns of a file that cannot be written, after the fact.
+void require_writable(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) fail(ErrorCode::io_failure, "cannot capture to {}: it is a folder", file.string());
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  const bool is_there = std::filesystem::exists(file, ignored);
+  if (::access((is_there ? file : folder).c_str(), W_OK) != 0)
+    fail(ErrorCode::io_failure, "cannot capture to {}: {}", file.string(), std::strerror(errno));
+}
+
 [[noreturn]] void run_command(const CaptureOptions& options) {
+  require_writable(options.out);
   ::setenv("VOSTOK_CAPTURE", std::filesystem::absolute(options.out).c_str(), 1);
   std::vector<std::string> words = options.command;
   std::vector<char*> pointers;

@@ -1,9 +1,9 @@
 #include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
+#include "cli/console.hpp"
 #include "cli/diagnosis.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/problem_check.hpp"
@@ -30,14 +30,14 @@ struct DoctorOptions {
 
 int look_at_machine(bool json) {
   const Diagnosis diagnosis = diagnose();
-  std::fputs((json ? diagnosis_json(diagnosis) : diagnosis_text(diagnosis)).c_str(), stdout);
+  print(json ? diagnosis_json(diagnosis) : diagnosis_text(diagnosis));
   return diagnosis.runs() ? exit_success : exit_cannot_run;
 }
 
 int look_at_problems(const DoctorOptions& options) {
   const std::vector<ProblemLine> lines = read_problem_file(options.problems);
   const ProblemCheck check = check_problems(lines, options.device, options.cache);
-  std::fputs((options.json ? check_json(check) : check_text(check)).c_str(), stdout);
+  print(options.json ? check_json(check) : check_text(check));
   return check.complete() ? exit_success : exit_cannot_run;
 }
 

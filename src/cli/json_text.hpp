@@ -1,4 +1,5 @@
-// A report as JSON: what is no UTF-8 (a path, say) is replaced, so that a report is never lost for it.
+// A report as JSON in ASCII: nothing in a name reaches a terminal as it is. What is no UTF-8 (a path, say) is replaced, so
+// that a report is never lost for it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@ constexpr int one_line = -1;
 
 /// `indent`: spaces of a level, or one_line.
 inline std::string json_text(const nlohmann::ordered_json& value, int indent = 2) {
-  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return value.dump(indent, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vostok::cli

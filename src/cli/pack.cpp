@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -16,10 +15,12 @@
 #include "cache/schema.hpp"
 #include "cache/tuning_content.hpp"
 #include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_text.hpp"
 #include "cli/matrix_source.hpp"
+#include "cli/number_option.hpp"
 #include "cli/pack_candidates.hpp"
 #include "cli/pack_choices.hpp"
 #include "cli/pack_tally.hpp"
@@ -223,9 +224,9 @@ int pack_status(const PackReport& report) {
 
 int run_pack(const PackOptions& options, bool json) {
   const PackReport report = pack(options);
-  std::fputs((json ? pack_json(options, report) : pack_text(options, report)).c_str(), stdout);
-  std::fflush(stdout);  // the failures come last on a terminal
-  for (const std::string& failure : report.failures) std::fprintf(stderr, "vostok: %s\n", failure.c_str());
+  print(json ? pack_json(options, report) : pack_text(options, report));
+  flush_output();  // the failures come last on a terminal
+  for (const std::string& failure : report.failures) tell(failure);
   return pack_status(report);
 }
 
@@ -313,9 +314,8 @@ void add_pack(CLI::App& parent, int& status) {
   app.add_option("--problems", options->problems,
                  "File with a problem on each line: what follows `vostok run`. Without it, every choice of --like's files")
       ->type_name("FILE");
-  app.add_option("--candidates", options->candidates, "Also so many candidates of each problem: those that `vostok tune` tries first")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  add_number_option(app, "--candidates", options->candidates, Limits<int>{.least = 0},
+                    "Also so many candidates of each problem: those that `vostok tune` tries first");
   app.add_flag(
          "--helpers", options->helpers,
          "Of each problem only what is no family's own kernel: those that take topologies, make forms, pack values, prepare operands, and tools'")

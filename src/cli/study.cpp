@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cache/replace_file.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
 #include "sparse/read.hpp"
 #include "sparse/study.hpp"
@@ -81,17 +81,17 @@ void write_study(const Study& study, const fs::path& folder) {
   if (failure) fail(ErrorCode::io_failure, "cannot make the folder {}: {}", folder.string(), failure.message());
   cache::replace_file(folder / "study.csv", sparse::study_csv(study.entries));
   cache::replace_file(folder / "study.svg", sparse::study_svg(study.entries));
-  std::printf("\nwritten: %s, %s\n", (folder / "study.csv").c_str(), (folder / "study.svg").c_str());
+  print(fmt::format("\nwritten: {}, {}\n", (folder / "study.csv").string(), (folder / "study.svg").string()));
 }
 
 int run_study(const StudyOptions& options) {
   Study study = make_study(options.paths);
   if (!study.entries.empty()) {
-    std::fputs(sparse::study_text(study.entries).c_str(), stdout);
+    print(sparse::study_text(study.entries));
     attempt(study, [&] { write_study(study, options.out); });
-    std::fflush(stdout);  // the failures come last on a terminal
+    attempt(study, flush_output);  // the failures come last on a terminal
   }
-  for (const std::string& failure : study.failures) std::fprintf(stderr, "vostok: %s\n", failure.c_str());
+  for (const std::string& failure : study.failures) tell(failure);
   return study.failures.empty() ? exit_success : exit_bad_input;
 }
 

@@ -1,15 +1,17 @@
 #include "cli/tool.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <sstream>
 
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/usage_error.hpp"
 
 namespace vostok::cli {
 
@@ -26,19 +28,16 @@ constexpr const char* tool_footer =
     "\n"
     "Exit status: 0 done (run: and verified), 1 wrong result, 2 bad usage or input, 3 this machine cannot run it.";
 
-int complain(const std::string& sentence, ExitStatus status) {
-  std::fprintf(stderr, "vostok: %s\n", sentence.c_str());
+ExitStatus complain(const std::string& sentence, ExitStatus status) {
+  tell(sentence);
   return status;
 }
 
-/// The command that the user was in: its --help is what helps.
+/// "vostok run spmm": its --help is what helps.
 std::string command_line_of(const CLI::App& app) {
-  std::string line = app.get_name();
-  const CLI::App* current = &app;
-  while (!current->get_subcommands().empty()) {
-    current = current->get_subcommands().front();
-    line += " " + current->get_name();
-  }
+  const CLI::App* current = &command_in_use(app);
+  std::string line = current->get_name();
+  while ((current = current->get_parent()) != nullptr) line = current->get_name() + " " + line;
   return line;
 }
 
@@ -46,6 +45,14 @@ std::string command_line_of(const CLI::App& app) {
 std::filesystem::path own_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+/// --help and --version.
+ExitStatus print_asked(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream text;
+  app.exit(error, text);
+  print(text.str());
+  return exit_success;
 }
 
 int parse_and_run(int argc, const char* const* argv) {
@@ -66,15 +73,14 @@ int parse_and_run(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    return complain(fmt::format("{}\nTry: {} --help", error.what(), command_line_of(app)), exit_bad_input);
+    if (error.get_exit_code() == 0) return print_asked(app, error);
+    return complain(fmt::format("{}\nTry: {} --help", usage_text(app, error), command_line_of(app)), exit_bad_input);
   }
   return status;
 }
 
-}  // namespace
-
-int run_tool(int argc, const char* const* argv) {
+/// The exit status of what was asked for.
+int status_of(int argc, const char* const* argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {
@@ -84,6 +90,17 @@ int run_tool(int argc, const char* const* argv) {
   } catch (const std::exception& error) {
     return complain(error.what(), exit_cannot_run);
   }
+}
+
+}  // namespace
+
+int run_tool(int argc, const char* const* argv) {
+  hold_standard_streams();
+  const int status = status_of(argc, argv);
+  const std::string failure = output_failure();
+  if (failure.empty()) return status;
+  const ExitStatus lost = complain(fmt::format("cannot write to standard output: {}", failure), exit_bad_input);
+  return status == exit_success ? lost : status;
 }
 
 }  // namespace vostok::cli

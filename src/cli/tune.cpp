@@ -1,10 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "cli/enum_option.hpp"
+#include "cli/number_option.hpp"
 #include "cli/tuning.hpp"
 
 namespace vostok::cli {
@@ -26,11 +27,10 @@ constexpr const char* tune_examples =
 int run_tune(const TuneOptions& options) {
   if (options.effort < Effort::quick)
     fail(ErrorCode::invalid_argument, "cannot tune: effort {} measures nothing; give quick or full", name(options.effort));
-  if (options.time_limit_seconds && !(*options.time_limit_seconds > 0))
-    fail(ErrorCode::invalid_argument, "cannot tune: a time limit of {} seconds", *options.time_limit_seconds);
   const std::vector<ProblemLine> lines = read_problem_file(options.problems);
+  if (lines.empty()) fail(ErrorCode::invalid_argument, "cannot tune: {} holds no problem", options.problems);
   const TuneReport report = tune_problems(options, lines);
-  std::fputs((options.json ? tune_json(report) : tune_text(report)).c_str(), stdout);
+  print(options.json ? tune_json(report) : tune_text(report));
   return tune_status(report);
 }
 
@@ -42,7 +42,9 @@ void add_tune(CLI::App& parent, int& status, const std::filesystem::path& tool) 
   app.footer(tune_examples);
   app.add_option("--problems", options->problems, "File with a problem on each line")->type_name("FILE")->required();
   add_enum_option(app, "--effort", options->effort, "full: everything that the rules admit; quick: a short list");
-  app.add_option("--time-limit", options->time_limit_seconds, "For all problems together; without it each is tuned to the end")->type_name("SECONDS");
+  add_number_option(app, "--time-limit", options->time_limit_seconds, Limits<double>{.least = 0.001, .most = second_limits().most, .unit = "seconds"},
+                    "For all problems together; without it each is tuned to the end")
+      ->type_name("SECONDS");
   add_enum_option(app, "--policy", options->policy, "warm: operands may be in the last-level cache; cold: they are not");
   app.add_option("--device", options->device, "auto (a GPU if there is one), cuda:I or emulator")->type_name("DEVICE")->capture_default_str();
   app.add_option("--cache", options->cache, "Folder of the tuning and code caches instead of the default")->type_name("FOLDER");
