@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -168,13 +168,17 @@ Connection::Connection(const std::filesystem::path& path, Access access, int loc
                     : access == Access::immutable ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
                                                   : SQLITE_OPEN_READONLY;
   refuse_what_is_no_file(path);
+  open(name, flags);
+  // Never a write-ahead log: it fails on network file systems, and SQLite before 3.51.3 can corrupt a file when it resets one.
+  if (access == Access::read_write) execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL");
+}
+
+void Connection::open(const std::string& name, int flags) {
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &opened, flags, nullptr);
   database_.reset(opened);
   if (result != SQLITE_OK) fail(result, "open");
   restrain();
-  // Never a write-ahead log: it fails on network file systems, and SQLite before 3.51.3 can corrupt a file when it resets one.
-  if (access == Access::read_write) execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL");
 }
 
 /// Files may come from elsewhere: nothing in their schema runs, nothing in them takes time or memory without end.
@@ -229,8 +233,11 @@ std::int64_t Connection::last_row() const { return sqlite3_last_insert_rowid(dat
 
 std::int64_t Connection::changed_rows() const { return sqlite3_changes64(database_.get()); }
 
-Connection::Connection(std::string bytes) : Connection(":memory:", Access::read_only, 0) {
-  bytes_ = std::move(bytes);
+Connection::Connection(std::string bytes, const std::string& name)
+    : allowance_(std::make_unique<Allowance>(name, [size = std::ssize(bytes)]() -> std::int64_t { return size; })),
+      patience_(std::make_unique<Patience>(0, *allowance_)),
+      bytes_(std::move(bytes)) {
+  open(":memory:", SQLITE_OPEN_READONLY);
   // The header's two versions say whether there is a write-ahead log, which memory cannot have. What it held is not part of these bytes.
   constexpr std::size_t header_bytes = 100;
   constexpr std::size_t versions = 18;

@@ -98,8 +98,8 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  /// Reads a file's bytes in memory: nothing that lies beside the file, or changes in it later, counts.
-  explicit Connection(std::string bytes);
+  /// Reads the bytes of a file called `name` in memory: nothing that lies beside it, or changes in it later, counts.
+  Connection(std::string bytes, const std::string& name);
 
   /// Any number of statements without parameters.
   void execute(const std::string& sql);
@@ -146,6 +146,7 @@ class Connection {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
+  void open(const std::string& name, int flags);
   void restrain();
   [[noreturn]] void fail(int result, std::string_view verb) const;
   sqlite3_stmt* prepare(std::string_view sql);

@@ -28,12 +28,12 @@ std::unique_ptr<Connection> open_place(const LayerFile& file, const std::filesys
 }
 
 std::unique_ptr<Connection> open_vouched(const LayerFile& file, const PathProbe& probe) {
-  if (!file.trusted_keys.empty()) return std::make_unique<Connection>(signed_bytes(file.path, file.trusted_keys));
+  if (!file.trusted_keys.empty()) return std::make_unique<Connection>(signed_bytes(file.path, file.trusted_keys), file.path.string());
   const TrustedPath place = trusted_path(file.path, probe, file.installation_owner);
   if (place.is_trusted()) return open_place(file, place.resolved, probe);
   if (file.kind == LayerKind::user) refuse(place.doubt);
   if (file.content == Content::code) refuse(fmt::format("{}: kernels from there need the signature of a trusted key", place.doubt));
-  return std::make_unique<Connection>(read_bounded(file.path, most_untrusted_bytes));
+  return std::make_unique<Connection>(read_bounded(file.path, most_untrusted_bytes), file.path.string());
 }
 
 }  // namespace

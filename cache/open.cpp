@@ -1,8 +1,8 @@
 #include "cache/open.hpp"
 
-#include <sstream>
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "base/environment.hpp"

@@ -1,5 +1,7 @@
 #include "cache/summary.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
@@ -43,7 +45,7 @@ void check_code(Connection& connection, Faults& faults) {
 /// Where keys are given, those bytes whose signature was checked, as a layer reads them.
 std::unique_ptr<Connection> open_signed(const std::filesystem::path& path, const std::vector<PublicKey>& trusted, Faults& faults) {
   try {
-    if (!trusted.empty()) return std::make_unique<Connection>(signed_bytes(path, trusted));
+    if (!trusted.empty()) return std::make_unique<Connection>(signed_bytes(path, trusted), path.string());
   } catch (const Error& error) {
     faults.emplace_back(error.what());
   }
@@ -76,8 +78,7 @@ std::vector<std::string> faults_of(const std::filesystem::path& path, const std:
     Connection& connection = *opened;
     const Content content = require_cache_file(connection);
     constexpr int most_faults = 10;
-    const auto pages = page_faults(connection, most_faults);
-    faults.insert(faults.end(), pages.begin(), pages.end());
+    std::ranges::move(page_faults(connection, most_faults), std::back_inserter(faults));
     if (content == Content::tuning) check_tuning(connection, faults);
     else check_code(connection, faults);
   } catch (const Error& error) {
