@@ -5,8 +5,8 @@
 
 namespace vostok {
 
-/// Memory that the system can give without ending a process for it: what is free or can be freed, swap too, and no more than
-/// the container's limit. Where the system does not tell, all that the machine has.
+/// Memory that the system can give without ending a process for it: what is free or can be freed, swap too, and no more
+/// than the container's limit. Where the system does not tell, all that the machine has.
 std::int64_t available_host_bytes();
 
 }  // namespace vostok

@@ -1,6 +1,7 @@
 // Problem files: what `vostok tune`, `vostok pack` and `vostok doctor` work through, and what a capture writes.
 //
-// A line is what follows `vostok run` on a command line, with the same options and a shell's quoting (base/words.hpp), but nothing is expanded:
+// A line is what follows `vostok run` on a command line, with the same options and a shell's quoting (base/words.hpp),
+// but nothing is expanded:
 //   # Lines that begin like this one are skipped, and blank ones. A path is relative to the file that names it.
 //   spmm --matrix layers/0.smtx --n 256 --dtype f16
 //   spmm --random 4096x1024x0.95 --n 64 --seed 7

@@ -19,8 +19,8 @@ std::vector<std::byte> to_storage(Dtype type, std::span<const float> values);
 /// What is stored. `bytes` holds whole elements.
 std::vector<float> from_storage(Dtype type, std::span<const std::byte> bytes);
 
-/// What values hold beside finite numbers, and what becomes infinite when they are stored. A result made of them may then hold NaN or infinity and
-/// be right.
+/// What values hold beside finite numbers, and what becomes infinite when they are stored. A result made of them may
+/// then hold NaN or infinity and be right.
 struct ValueFacts {
   std::int64_t count = 0;
   std::int64_t nans = 0;        ///< NaN as they are

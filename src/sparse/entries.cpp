@@ -10,7 +10,8 @@ namespace {
 
 /// The entries by row, in their order. Afterwards `offsets` holds where each row begins, and the end.
 std::vector<std::int64_t> order_by_row(const Entries& entries, std::vector<std::int64_t>& offsets) {
-  // One place further than a row's end, so that placing an entry moves its row's begin on to its end: one array does, and rows may be many.
+  // One place further than a row's end, so that placing an entry moves its row's begin on to its end: one array does,
+  // and rows may be many.
   offsets.assign(static_cast<std::size_t>(entries.rows) + 2, 0);
   for (const std::int32_t row : entries.row) ++offsets[row + 2L];
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());

@@ -108,7 +108,8 @@ std::string inflate_raw(const Source& source, std::int64_t inflated_bytes, std::
   require_memory(source, inflated_bytes, "its unpacked bytes");
   constexpr int no_header = -15;
   Inflater inflater(source, no_header);
-  std::string bytes(static_cast<std::size_t>(inflated_bytes) + 1, '\0');  // a byte more: the end is seen, and too long a stream
+  // A byte more: the end is seen, and too long a stream.
+  std::string bytes(static_cast<std::size_t>(inflated_bytes) + 1, '\0');
   const std::size_t filled = inflater.inflate_into(bytes.data(), bytes.size());
   if (static_cast<std::int64_t>(filled) != inflated_bytes)
     damaged_stream(source, fmt::format("it holds {} bytes, not {}{}", filled, inflated_bytes, inflater.ended() ? "" : ", or more"));

@@ -11,8 +11,8 @@ namespace vostok::sparse {
 /// Whether the library was built with zlib.
 bool can_inflate();
 
-/// What a gzip file holds, of one or several parts. Errors: invalid_topology (damaged), out_of_memory (it holds more than a part of
-/// source.memory_bytes), unsupported (no zlib).
+/// What a gzip file holds, of one or several parts. Errors: invalid_topology (damaged), out_of_memory (it holds more
+/// than a part of source.memory_bytes), unsupported (no zlib).
 std::string inflate_gzip(const Source& source);
 
 /// A deflate stream without a header that makes `inflated_bytes` with that checksum. Errors: as inflate_gzip.

@@ -15,7 +15,8 @@ enum class NpyContent { numbers, text };
 /// What the header says (NumPy enhancement proposal 1), and the elements as they lie in the file.
 class NpyArray {
  public:
-  /// Errors: invalid_topology (damaged), unsupported (a version, or elements that are not what is wanted), naming the file.
+  /// Errors: invalid_topology (damaged), unsupported (a version, or elements that are not what is wanted), naming the
+  /// file.
   explicit NpyArray(const Source& source, NpyContent wanted = NpyContent::numbers);
 
   const std::vector<std::int64_t>& shape() const { return shape_; }

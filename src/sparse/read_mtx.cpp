@@ -47,7 +47,8 @@ Kind read_kind(Scanner& scanner, const char* part, const Known<Kind> (&known)[co
 }
 
 void read_object(Scanner& scanner) {
-  if (const std::string word = lower_word(scanner); word != "%%matrixmarket" && word != "%matrixmarket")  // some write one %
+  const std::string word = lower_word(scanner);
+  if (word != "%%matrixmarket" && word != "%matrixmarket")  // some write one %
     scanner.refuse(fmt::format("expected %%MatrixMarket, found '{}'", word.substr(0, 40)));
   read_kind<bool>(scanner, "object", {{"matrix", true}});
 }

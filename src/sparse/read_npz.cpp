@@ -56,7 +56,8 @@ Layout read_layout(const Source& source, const ZipFile& zip) {
   return {.format = std::string(text.substr(0, text.find('\0'))), .rows = shape.index(0, most + 1), .cols = shape.index(1, most + 1)};
 }
 
-/// Calls `place` with the major index and the position of each entry, from the member that says where each major index's begin.
+/// Calls `place` with the major index and the position of each entry, from the member that says where each major
+/// index's begin.
 template <class Place>
 void for_each_place(const NpzMember& begins, std::int64_t majors, std::int64_t count, const Place& place) {
   begins.require_count(majors + 1);

@@ -35,7 +35,8 @@ void Scanner::refuse(const std::string& reason) const {
 }
 
 std::int64_t Scanner::at_most(std::int64_t count, std::int64_t bytes_each) const {
-  return std::min(count, static_cast<std::int64_t>(text_.size() - position_) / bytes_each + 1);  // the last one's line end may be missing
+  const auto left = static_cast<std::int64_t>(text_.size() - position_);
+  return std::min(count, left / bytes_each + 1);  // the last one's line end may be missing
 }
 
 void Scanner::skip_blanks() {

@@ -7,18 +7,24 @@
 
 namespace vostok::sparse {
 
-/// Reads numbers separated by blanks, whatever the locale. What does not fit is invalid_topology naming the file, the line and what was found.
+/// Reads numbers separated by blanks, whatever the locale. What does not fit is invalid_topology naming the file, the
+/// line and what was found.
 class Scanner {
  public:
   Scanner(std::string_view text, const std::string& file);
 
   /// `what` names what is read, `index` which of several: "expected row offset 12, found 'x'".
   std::int64_t integer(const char* what, std::int64_t index = -1);
-  double whole_number(const char* what);                                  ///< a signed or unsigned 64-bit integer, as near as a double comes to it
-  double number(const char* what);                                        ///< too small for a double: 0
-  std::string_view word();                                                ///< up to the next blank; empty at the end of the line
-  std::string shown_word() { return std::string(word().substr(0, 40)); }  ///< the same for a message: it may be the whole file
-  bool skip(char expected);  ///< whether the next character on the line was `expected`; then it is behind
+  /// A signed or unsigned 64-bit integer, as near as a double comes to it.
+  double whole_number(const char* what);
+  /// A real; one that is too small for a double is 0.
+  double number(const char* what);
+  /// Up to the next blank; empty at the end of the line.
+  std::string_view word();
+  /// The same for a message: a word may be the whole file.
+  std::string shown_word() { return std::string(word().substr(0, 40)); }
+  /// Whether the next character on the line was `expected`; then it is behind.
+  bool skip(char expected);
 
   bool at_line_end();  ///< only blanks are left on this line
   bool at_end();       ///< only blanks and empty lines are left in the file

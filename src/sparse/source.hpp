@@ -20,12 +20,12 @@ struct Source {
 
 [[noreturn]] void refuse(const Source& source, ErrorCode code, const std::string& reason);
 
-/// Asked before a number in the file decides how much is allocated. Errors: out_of_memory naming the file, `what` ("2000000000
-/// rows"), the bytes and what there is.
+/// Asked before a number in the file decides how much is allocated. Errors: out_of_memory naming the file, `what`
+/// ("2000000000 rows"), the bytes and what there is.
 void require_memory(const Source& source, std::int64_t bytes, const std::string& what);
 
-/// The same for a number of rows, of which the file need not say anything: their offsets may take 1 GiB, or sixteen times the
-/// file, so that a few bytes never take all that a machine has. Errors: as require_memory.
+/// The same for a number of rows, of which the file need not say anything: their offsets may take 1 GiB, or sixteen
+/// times the file, so that a few bytes never take all that a machine has. Errors: as require_memory.
 void require_rows(const Source& source, std::int64_t rows);
 
 [[noreturn]] void refuse_memory(const Source& source);

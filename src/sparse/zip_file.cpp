@@ -15,7 +15,8 @@ constexpr std::uint64_t in_zip64 = 0xffffffff;  // a size or an offset that has 
 ZipFile::ZipFile(const Source& source) : source_(source) {
   const Directory directory = find_directory();
   std::uint64_t at = directory.at;
-  for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(at));  // each moves on, or the file is damaged
+  // Each entry moves on, or the file is damaged: it bounds the count.
+  for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(at));
 }
 
 std::string ZipFile::read(std::string_view name, std::int64_t memory_bytes) const {

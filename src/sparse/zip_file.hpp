@@ -1,4 +1,5 @@
-// The members of a ZIP archive in memory, of what NumPy's savez and savez_compressed write: stored or deflated, ZIP64 where it is long.
+// The members of a ZIP archive in memory, of what NumPy's savez and savez_compressed write: stored or deflated, ZIP64
+// where it is long.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ class ZipFile {
   explicit ZipFile(const Source& source);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// A member's bytes, their checksum verified. Errors: invalid_topology (none of that name, damaged), unsupported (packed in
-  /// another way, encrypted, no zlib), out_of_memory (it says that it takes more than `memory_bytes`).
+  /// A member's bytes, their checksum verified. Errors: invalid_topology (none of that name, damaged), unsupported
+  /// (packed in another way, encrypted, no zlib), out_of_memory (it says that it takes more than `memory_bytes`).
   std::string read(std::string_view name, std::int64_t memory_bytes) const;
 
  private:
