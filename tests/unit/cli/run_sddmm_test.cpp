@@ -43,7 +43,7 @@ TEST_CASE("sddmm: bad input is refused by name") {
     check_refused(tool.run(on_emulator("sddmm", Arguments{"--random", "8x8x0.5"} + options)), parts);
   };
   refuse({}, {"--n", "Try: vostok run sddmm --help"});
-  refuse({"--n=-1"}, {"n = -1"});
+  refuse({"--n=-1"}, {"--n: -1 is less than 0"});
   refuse({"--n", "4", "--scale", "1", "--device-scale", "1"}, {"--scale", "--device-scale"});
   refuse({"--n", "4", "--scale", "inf"}, {"--scale", "'inf' is not a finite number"});
   refuse({"--n", "4", "--scale", "1x"}, {"'1x' is not a finite number"});

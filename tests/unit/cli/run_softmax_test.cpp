@@ -39,7 +39,7 @@ TEST_CASE("softmax: bad input is refused by name") {
   };
   refuse({"--backward", "--statistics", "write"}, {"--backward", "--statistics"});
   refuse({"--statistics", "keep"}, {"'keep'", "none, write, read"});
-  refuse({"--batch=-2"}, {"batch = -2"});
+  refuse({"--batch=-2"}, {"--batch: -2 is less than 0"});
   refuse({"--alignment", "32"}, {"alignment_bytes = 32"});
   refuse({"--n", "4"}, {"--n"});
 }

@@ -14,7 +14,8 @@ Arguments tune(const std::filesystem::path& file, const Arguments& more) {
 
 TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has nothing to measure") {
   const Tool tool;
-  const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\nspmm --n=-1 --random 8x8x0.5\nbias --rows 3 --columns 41\n");
+  const auto file =
+      tool.folder().write("problems.txt", "bias --rows 3 --columns 40\nspmm --n 4 --leading 3 --random 8x8x0.5\nbias --rows 3 --columns 41\n");
   const Outcome stopped = interrupted_at(tool, tune(file, {}), "problem 1/3");
   CAPTURE(stopped.errors);
   CHECK(stopped.status == 130);
@@ -29,7 +30,7 @@ TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has
   const auto second = nlohmann::json::parse(rest.output);
   CHECK(second["reached"] == 3);
   CHECK(second["failed"] == 1);
-  CHECK(contains(second["results"][1]["error"].get<std::string>(), "n = -1"));
+  CHECK(contains(second["results"][1]["error"].get<std::string>(), "dense_leading = 3"));
   CHECK(second["results"][2]["measured"].get<int>() > 1);
   CHECK(second["results"][2]["choices"][0]["provenance"] == "tuned_here");
 
@@ -91,7 +92,7 @@ TEST_CASE("capture runs a program, writes what it plans, and has its exit status
   CHECK(text.starts_with("softmax --matrix captured.txt.matrices/"));
   CHECK(tool.run({"capture", "--out", file.string(), "--", "sh", "-c", "exit 7"}).status == 7);
   check_refused(tool.run({"capture", "--", "/no/such/program"}), {"/no/such/program"});
-  check_refused(tool.run({"capture"}), {"command"});
+  check_refused(tool.run({"capture"}), {"COMMAND is required"});
 
   const Arguments doctor = {"doctor", "--problems", file.string(), "--device", "emulator", "--json"};
   const Outcome complete = tool.run(doctor);
