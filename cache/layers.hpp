@@ -57,6 +57,7 @@ class Layers {
 /// Runs a store's call under the layers' lock. A call that fails in a way no layer foresaw (no memory, say) is a miss.
 template <class Result>
 Result guarded(PerProcess<Layers>& process, const Reporter& reporter, const std::function<Result(Layers&)>& call) {
+  const Reporter::Hold hold(reporter);
   try {
     Layers& layers = process.get();
     const std::lock_guard lock(layers.mutex());

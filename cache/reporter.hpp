@@ -2,8 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/log.hpp"
 
@@ -17,9 +21,27 @@ class Reporter {
   /// Logs the same, as often as asked, as information: nothing has failed. Never throws.
   void note(const std::string& sentence) const noexcept;
 
+  /// While it lives, what this thread reports is kept; then it is logged. A user's sink may ask the cache again: it must not be called under a lock of
+  /// the cache's. Made before that is taken.
+  class Hold {
+   public:
+    explicit Hold(const Reporter& reporter);
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    const Reporter& reporter_;
+    bool outermost_ = false;  ///< of this thread
+  };
+
  private:
+  void log(const std::string& sentence) const noexcept;
+
   std::shared_ptr<Logger> logger_;
   std::function<void()> count_warning_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::thread::id, std::vector<std::string>> held_;  ///< of threads with a Hold
 };
 
 }  // namespace vostok::cache

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/immortal.hpp"
 #include "ops/conv/families.hpp"
 #include "ops/family.hpp"
 #include "ops/sddmm/row_strips.hpp"
@@ -35,7 +36,7 @@ Operation operation(std::string_view name, Made... families) {
 }
 
 const std::vector<Operation>& every_operation() {
-  static const std::vector<Operation> list = [] {
+  static const auto& list = immortal([] {
     std::vector<Operation> made;
     made.push_back(operation("spmm", make_row_tile(), make_nonzero_split(), make_staged_rows(), make_unpack_mma(), make_unpack_wgmma(),
                              make_sparse_vector(), make_sparse_tensor_mma(), make_sparse_tensor_wgmma()));
@@ -46,14 +47,14 @@ const std::vector<Operation>& every_operation() {
     made.push_back(operation("bias_activation", make_bias_activation()));
     made.push_back(operation("im2col", make_im2col_gather()));
     return made;
-  }();
+  });
   return list;
 }
 
 }  // namespace
 
 const std::vector<std::unique_ptr<Family>>& families(std::string_view operation) {
-  static const std::vector<std::unique_ptr<Family>> none;
+  static const auto& none = immortal([] { return std::vector<std::unique_ptr<Family>>(); });
   for (const Operation& listed : every_operation())
     if (listed.name == operation) return listed.families;
   return none;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/immortal.hpp"
 #include "base/text.hpp"
 #include "base/trusted_path.hpp"
 #include "device/cuda/driver_library.hpp"
@@ -54,7 +55,7 @@ Attempt compile_empty(const Nvrtc& nvrtc, const std::vector<std::string>& furthe
 }  // namespace
 
 const std::vector<std::string>& nvrtc_code_options() {
-  static const std::vector<std::string> options = {"--std=c++20", "-default-device"};
+  static const auto& options = immortal([] { return std::vector<std::string>{"--std=c++20", "-default-device"}; });
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/digest.hpp"
+#include "base/immortal.hpp"
 #include "base/text.hpp"
 
 namespace vostok::device::emulator {
@@ -40,11 +41,11 @@ void append(std::string& unit, std::string_view name, std::string_view text) {
 }  // namespace
 
 const std::string& shim_digest() {
-  static const std::string digest = [] {
+  static const auto& digest = immortal([] {
     Digest sum;
     for (const Header& file : embedded_shim()) sum.add(file.name).add(file.text);
     return sum.hex();
-  }();
+  });
   return digest;
 }
 

@@ -1,4 +1,5 @@
 // Every packed format of the library. A new one is a line here.
+#include "base/immortal.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/runs_format.hpp"
 #include "ops/topology/sparse_format.hpp"
@@ -7,13 +8,13 @@
 namespace vostok::ops {
 
 const std::vector<std::unique_ptr<PackedFormat>>& packed_formats() {
-  static const std::vector<std::unique_ptr<PackedFormat>> list = [] {
+  static const auto& list = immortal([] {
     std::vector<std::unique_ptr<PackedFormat>> made;
     add_strip_formats(made);
     add_runs_formats(made);
     add_sparse_formats(made);
     return made;
-  }();
+  });
   return list;
 }
 
