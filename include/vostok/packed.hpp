@@ -34,7 +34,7 @@ class PackedValues {
   void save(const std::filesystem::path& path) const;
 
   const std::shared_ptr<const PackedState>& state() const { return state_; }  ///< for the library
-  const void* memory() const { return memory_; }                              ///< for the library: in device memory
+  const void* memory() const { return state_ ? memory_ : nullptr; }           ///< for the library: in device memory
 
  private:
   std::shared_ptr<const PackedState> state_;

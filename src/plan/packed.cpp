@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/text.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/topology/csr.hpp"
@@ -74,8 +75,9 @@ PackedKind packed_kind(const ops::SpmmQuery& query, const std::string& format) {
 ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& kind) { return topology.state()->pointers(kind.needs()); }
 
 std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind) {
-  if (kind.packing != nullptr) return kind.sets * kind.packing->set_bytes(packed_form(topology, kind));
-  return kind.sets * ops::persistent_value_stride(topology.nonzeros()) * size_of(kind.element);
+  constexpr const char* what = "bytes of packed values";
+  if (kind.packing != nullptr) return checked_multiply(kind.sets, kind.packing->set_bytes(packed_form(topology, kind)), what);
+  return checked_multiply(kind.sets, ops::persistent_value_stride(topology.nonzeros()) * size_of(kind.element), what);
 }
 
 PackingKernel packing_kernel(const PackedKind& kind, Dtype element) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <vostok/packed.hpp>
@@ -12,11 +13,11 @@ namespace vostok::plan {
 
 std::vector<std::byte> save_packed(const PackedState& packed);
 
-/// `name`: what messages call the bytes. Errors: as Context::load_packed.
+/// Bytes of any origin: no size that they claim is allocated before it is compared with their own and with what the topology's values take, and what
+/// kernels find their way by is compared with the topology's. `name`: what messages call them. Errors: as Context::load_packed.
 PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes, const std::string& name);
+PackedValues load_packed(const Topology& topology, const std::filesystem::path& path);
 
-/// A file's bytes. Errors: io_failure.
-std::vector<std::byte> read_file(const std::filesystem::path& path);
 /// Errors: io_failure; then no file, or the old one, is there.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +29,8 @@ struct Packing {
   void* packed = nullptr;        ///< sets of the format's bytes, 256-byte aligned
 };
 
-/// Stateless, one for each name.
+/// Stateless, one for each name. Packing writes every byte that is used: in 2 or 4 bytes each the values, or what is made of them alone, the rest as
+/// the structure says, whatever the values. Files of packed values are checked by that.
 class PackedFormat {
  public:
   virtual ~PackedFormat() = default;
@@ -45,10 +44,8 @@ class PackedFormat {
   virtual std::int64_t used_bytes(const TopologyPointers& form) const = 0;
   /// Packs the values of a Packing, in one pass.
   virtual Launch pack_launch(const PackTask& task) const = 0;
-  /// Why kernels must not read these bytes, which a file says are one set: what of the structure they hold must be the topology's.
-  virtual std::optional<std::string> foreign(device::Device&, const TopologyPointers& /*form*/, std::span<const std::byte> /*set*/) const {
-    return std::nullopt;
-  }
+  /// Types of values that it is made of; first the one that most are.
+  virtual std::vector<Dtype> value_types() const = 0;
 };
 
 /// Every format, in a fixed order.

@@ -1,20 +1,10 @@
 #include "ops/topology/sparse_format.hpp"
 
-#include <cstring>
-
-#include "base/text.hpp"
 #include "ops/topology/pack_sparse.hpp"
 
 namespace vostok::ops {
 
 namespace {
-
-template <class T>
-std::vector<T> read(device::Device& device, const T* memory, std::size_t count) {
-  std::vector<T> values(count);
-  if (count > 0) device.copy_to_host(values.data(), memory, static_cast<std::int64_t>(count * sizeof(T)));
-  return values;
-}
 
 class SparseFormat final : public PackedFormat {
  public:
@@ -33,16 +23,7 @@ class SparseFormat final : public PackedFormat {
     return pack_sparse_launch<Packing>(what, [](const Packing& call) { return call; });
   }
 
-  /// Kernels find their way by the strips' headers, which lie among the values.
-  std::optional<std::string> foreign(device::Device& device, const TopologyPointers& form, std::span<const std::byte> set) const override {
-    const auto strips = std::size_t{form.sparse.row_strips} * form.sparse.k_blocks;
-    const auto headers = read(device, form.sparse.headers, strips);
-    const auto offsets = read(device, form.sparse.unit_offsets, strips + 1);
-    for (std::size_t strip = 0; strip < strips; ++strip)
-      if (std::memcmp(set.data() + std::size_t{offsets[strip]} * packed_unit_bytes(), &headers[strip], sizeof(headers[strip])) != 0)
-        return fmt::format("the header of strip {} is not the topology's", strip);
-    return std::nullopt;
-  }
+  std::vector<Dtype> value_types() const override { return {element_}; }
 
  private:
   Dtype element_;

@@ -42,7 +42,7 @@ struct PackedFixture : test::Fixture {
   std::shared_ptr<ReleasingDevice> releasing = std::make_shared<ReleasingDevice>();
   std::shared_ptr<plan::Session> session_made;
   std::shared_ptr<plan::Planner> planner;
-  alignas(16) float memory[64] = {};
+  alignas(16) float memory[1024] = {};
 
   PackedFixture() {
     device = releasing;
@@ -52,7 +52,7 @@ struct PackedFixture : test::Fixture {
   Topology matrix(std::uint64_t of_seed = seed) { return topology(session_made, sparse::uniform(20, 30, 0.5, of_seed)); }
   static Spmm problem(ValueLifetime lifetime = ValueLifetime::persistent) { return {.n = 8, .math = Math::strict, .value_lifetime = lifetime}; }
   SpmmPlan plan(const Spmm& of, const Topology& on) const { return SpmmPlan(plan::make_plan(*planner, of, on, {})); }
-  SpmmArguments call(const PackedValues& packed) { return {.packed = packed, .dense = memory, .output = memory}; }
+  static SpmmArguments call(const PackedValues& packed) { return {.packed = packed, .dense = test::no_memory(1), .output = test::no_memory(2)}; }
 };
 
 /// Stored winners by n.
@@ -134,6 +134,19 @@ TEST_CASE("pack refuses a plan of other values, a capture, missing and misaligne
   CHECK(code_of([&] { plan.pack(nullptr, fixture.memory); }) == ErrorCode::capture_active);
 }
 
+TEST_CASE("a pointer that is not aligned gets a hint only where a declaration would help") {
+  PackedFixture fixture;
+  const SpmmPlan plan = fixture.plan(PackedFixture::problem(), fixture.matrix());
+  auto* const start = reinterpret_cast<std::byte*>(fixture.memory);
+  const auto message = [&](int bytes) { return message_of(ErrorCode::misaligned_pointer, [&] { plan.pack(nullptr, start + bytes); }); };
+  CHECK(contains(message(4), "aligned to 4 bytes, and must be to 16; or declare alignment_bytes = 4"));
+  CHECK(contains(message(8), "declare alignment_bytes = 8"));
+  for (const int bytes : {1, 2, 6}) {  // an f32 may not be declared to lie there
+    CAPTURE(bytes);
+    CHECK_FALSE(contains(message(bytes), "declare"));
+  }
+}
+
 TEST_CASE("execute takes packed values where they persist and values where they do not, and names what it was not given") {
   PackedFixture fixture;
   const Topology topology = fixture.matrix();
@@ -210,10 +223,10 @@ TEST_CASE("saved values are loaded for a topology of the same structure, byte fo
 
   const TemporaryFolder folder;
   packed.save(folder / "weights.packed");
-  CHECK(plan::read_file(folder / "weights.packed") == saved);
+  CHECK(plan::load_packed(twin, folder / "weights.packed").save() == saved);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
   CHECK(code_of([&] { packed.save(folder / "no" / "such" / "folder"); }) == ErrorCode::io_failure);
-  CHECK(code_of([&] { plan::read_file(folder / "missing"); }) == ErrorCode::io_failure);
+  CHECK(contains(message_of(ErrorCode::io_failure, [&] { plan::load_packed(twin, folder / "missing"); }), "missing: No such file"));
 }
 
 TEST_CASE("saved values of another structure are a format mismatch that names what differs") {
