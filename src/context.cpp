@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/boundary.hpp"
 #include "base/environment.hpp"
 #include "base/process_mark.hpp"
 #include "base/text.hpp"
@@ -11,6 +12,7 @@
 #include "context_state.hpp"
 #include "device/device.hpp"
 #include "plan/make_plan.hpp"
+#include "plan/option_checks.hpp"
 #include "plan/packed_file.hpp"
 #include "plan/problem_line.hpp"
 #include "plan/survey.hpp"
@@ -53,16 +55,22 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
 
 /// A plan that is made and captured, or an error that names everything that it lacks.
 template <class Problem, class Make>
-plan::PlanStatePointer planned(const ContextState& state, const Problem& problem, const Topology& topology, const PlanOptions& options,
+plan::PlanStatePointer planned(const Context& context, const Problem& problem, const Topology& topology, const PlanOptions& options,
                                const Make& make) {
-  try {
-    plan::PlanStatePointer made = make(*state.planner);
-    if (state.capture) state.capture->add(plan::problem_line(problem), options.family, topology);
-    return made;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::missing_kernel && error.code() != ErrorCode::missing_choice) throw;
-    throw plan::shortage(*state.session, plan::survey(state.session, make), error);
-  }
+  constexpr const char* verb = "plan";
+  constexpr const char* object = "a problem";
+  const ContextState& state = state_of(context, verb, object);
+  return at_boundary(verb, object, [&] {
+    plan::validate(options);
+    try {
+      plan::PlanStatePointer made = make(*state.planner);
+      if (state.capture) state.capture->add(plan::problem_line(problem), options.family, topology);
+      return made;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::missing_kernel && error.code() != ErrorCode::missing_choice) throw;
+      throw plan::shortage(*state.session, plan::survey(state.session, make), error);
+    }
+  });
 }
 
 }  // namespace
@@ -80,17 +88,24 @@ ContextState::ContextState(const Options& options)
 
 Context::Context() : Context(Options{}) {}
 
-Context::Context(const Options& options) : state_(make_shared_here<ContextState>(options)) {}
+Context::Context(const Options& options)
+    : state_(at_boundary("open", "context", [&] {
+        plan::validate(options);
+        return make_shared_here<ContextState>(options);
+      })) {}
 
 Topology Context::topology(const CsrView& csr, Stream stream) const {
-  state_->session->require_no_capture(stream, "make topology");
-  return Topology(std::make_shared<TopologyState>(state_->session, csr, stream));
+  const ContextState& state = state_of(*this, "make", "topology");
+  return at_boundary("make", "topology", [&] {
+    state.session->require_no_capture(stream, "make topology");
+    return Topology(std::make_shared<TopologyState>(state.session, csr, stream));
+  });
 }
 
 template <class Problem>
   requires Problem::masked
 Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
-  return Plan<Problem>(planned(*state_, problem, topology, options,
+  return Plan<Problem>(planned(*this, problem, topology, options,
                                [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, topology, options); }));
 }
 
@@ -98,7 +113,7 @@ template <class Problem>
   requires(!Problem::masked)
 Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
   return Plan<Problem>(
-      planned(*state_, problem, {}, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, options); }));
+      planned(*this, problem, {}, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, options); }));
 }
 template DepthwisePlan Context::plan(const DepthwiseConvolution&, const PlanOptions&) const;
 template BiasActivationPlan Context::plan(const BiasActivation&, const PlanOptions&) const;
@@ -112,17 +127,23 @@ template AttentionPlan Context::plan(const SparseAttention&, const Topology&, co
 template AttentionBackwardPlan Context::plan(const SparseAttentionBackward&, const Topology&, const PlanOptions&) const;
 
 PackedValues Context::load_packed(const Topology& topology, std::span<const std::byte> bytes) const {
-  state_->planner->require_usable(topology, nullptr, "load packed values");
-  return plan::load_packed(topology, bytes, "memory");
+  const ContextState& state = state_of(*this, "load", "packed values");
+  return at_boundary("load", "packed values", [&] {
+    state.planner->require_usable(topology, nullptr, "load packed values");
+    return plan::load_packed(topology, bytes, "memory");
+  });
 }
 
 PackedValues Context::load_packed(const Topology& topology, const std::filesystem::path& path) const {
-  state_->planner->require_usable(topology, nullptr, "load packed values");
-  return plan::load_packed(topology, plan::read_file(path), path.string());
+  const ContextState& state = state_of(*this, "load", "packed values");
+  return at_boundary("load", "packed values", [&] {
+    state.planner->require_usable(topology, nullptr, "load packed values");
+    return plan::load_packed(topology, path);
+  });
 }
 
-const DeviceInfo& Context::device() const { return state_->session->device().info(); }
+const DeviceInfo& Context::device() const { return state_of(*this, "describe", "device").session->device().info(); }
 
-Counters Context::counters() const { return state_->counters->read(); }
+Counters Context::counters() const { return state_of(*this, "read", "counters").counters->read(); }
 
 }  // namespace vostok

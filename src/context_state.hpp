@@ -7,6 +7,7 @@
 #include <vostok/context.hpp>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "cache/cache.hpp"
 #include "plan/capture.hpp"
 #include "plan/counters.hpp"
@@ -30,5 +31,11 @@ class ContextState {
   std::shared_ptr<plan::Planner> planner;
   std::unique_ptr<plan::Capture> capture = {};  ///< null: nothing is captured
 };
+
+/// The state behind a handle; invalid_argument where it was moved from, saying what cannot be done: "make", "topology".
+inline const ContextState& state_of(const Context& context, const char* verb, const char* object) {
+  if (!context.state()) fail(ErrorCode::invalid_argument, "cannot {} {}: the context handle is empty, it was moved from", verb, object);
+  return *context.state();
+}
 
 }  // namespace vostok

@@ -1,9 +1,11 @@
 // Context::prepare: many problems, planned several at a time.
 #include <vostok/prepare.hpp>
 
+#include "base/boundary.hpp"
 #include "base/each_in_turn.hpp"
 #include "base/text.hpp"
 #include "context_state.hpp"
+#include "plan/option_checks.hpp"
 
 namespace vostok {
 
@@ -26,8 +28,6 @@ std::optional<Error> outcome_of(const Context& context, const Preparation& one, 
     return std::nullopt;
   } catch (const Error& error) {
     return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::out_of_memory, "cannot prepare a problem: out of host memory");
   } catch (const std::exception& error) {
     return Error(ErrorCode::internal, error.what());
   }
@@ -36,13 +36,16 @@ std::optional<Error> outcome_of(const Context& context, const Preparation& one, 
 }  // namespace
 
 std::vector<std::optional<Error>> Context::prepare(std::span<const Preparation> problems, const PlanOptions& options) const {
-  const plan::Session& session = *state_->session;
-  session.require_no_capture(options.stream, "prepare problems");
-  std::vector<std::optional<Error>> outcomes(problems.size());
-  // Two measurements at a time would measure each other.
-  const std::size_t most = options.effort >= Effort::quick ? 1 : static_cast<std::size_t>(session.compile_threads());
-  each_in_turn(problems.size(), most, [&](std::size_t i) { outcomes[i] = outcome_of(*this, problems[i], options); });
-  return outcomes;
+  const plan::Session& session = *state_of(*this, "prepare", "problems").session;
+  return at_boundary("prepare", "problems", [&] {
+    plan::validate(options);
+    session.require_no_capture(options.stream, "prepare problems");
+    std::vector<std::optional<Error>> outcomes(problems.size());
+    // Two measurements at a time would measure each other.
+    const std::size_t most = options.effort >= Effort::quick ? 1 : static_cast<std::size_t>(session.compile_threads());
+    each_in_turn(problems.size(), most, [&](std::size_t i) { outcomes[i] = outcome_of(*this, problems[i], options); });
+    return outcomes;
+  });
 }
 
 }  // namespace vostok

@@ -87,7 +87,9 @@ struct Options {
   bool cache_only = false;
   std::optional<std::filesystem::path> nvrtc = {};           ///< libnvrtc to use; default: searched for
   int compile_threads = 0;                                   ///< 0: one per core
-  std::function<void(LogLevel, std::string_view)> log = {};  ///< default: warnings and the emulator notice go to stderr
+  /// One line at a time; called from any thread, by several at once, and free to use the library. Default: warnings and the emulator notice go to
+  /// stderr.
+  std::function<void(LogLevel, std::string_view)> log = {};
   WorkerOptions worker = {};
 };
 
@@ -136,16 +138,18 @@ struct DeviceInfo {
 
 class ContextState;
 
-/// A handle: cheap to copy, shared, thread-safe. It does not survive fork, nor does anything made from it. In the
+/// A handle: cheap to copy, shared, thread-safe. Using one that was moved from is invalid_argument. What its calls throw
+/// is an Error, or what a function of the user's throws. It does not survive fork, nor does anything made from it: in the
 /// child, calls that need the device or the caches are after_fork. Handles can be let go there: what they hold leaks.
 class Context {
  public:
   Context();  ///< default options
+  /// Errors: invalid_argument (an option that makes no sense, by name), no_device, io_failure.
   explicit Context(const Options& options);
 
   /// Copies and validates a CSR structure; ready for any stream on return. Arrays in device memory are read behind the
   /// work queued so far on `stream`; with nullptr they must be complete (the library never waits on the legacy stream).
-  /// Errors: invalid_topology (names row and value), capture_active, out_of_memory.
+  /// Errors: invalid_topology (names row and value), invalid_argument, unsupported, capture_active, out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 
   /// Decides, compiles and loads. Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention and SparseAttentionBackward are planned with
@@ -163,9 +167,10 @@ class Context {
   /// The result has an entry for each problem: nothing, or why it cannot be planned. Errors: capture_active.
   std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems, const PlanOptions& options = {}) const;
 
-  /// Packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the same structure.
-  /// Errors: io_failure (not such a file, of a newer version, cut short, damaged), format_mismatch (another structure), wrong_device,
-  /// invalid_argument, unsupported, out_of_memory.
+  /// Packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the same structure. Bytes of unknown origin
+  /// do no harm: what kernels find their way by is compared with what packing the topology gives, by the kernel that packs.
+  /// Errors: io_failure (no such file, a folder or pipe, of a newer version, cut short, damaged, of other places than the topology's),
+  /// format_mismatch (another structure), wrong_device, invalid_argument, unsupported, no_compiler, missing_kernel, out_of_memory.
   PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes) const;
   PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) const;
 

@@ -74,7 +74,7 @@ class Workspace {
   Workspace() = default;
   Workspace(std::shared_ptr<void> memory, std::int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
   operator void*() const { return memory_.get(); }  // NOLINT: meant to convert
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return memory_ ? bytes_ : 0; }
 
  private:
   std::shared_ptr<void> memory_;
@@ -117,7 +117,9 @@ class Plan : public AnyPlan {
   explicit Plan(std::shared_ptr<const PlanState> state) : AnyPlan(std::move(state)) {}
 
   /// Queues the work on `stream`. Thread-safe; legal while `stream` is being captured. Never compiles, loads, allocates, locks
-  /// or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued.
+  /// or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued: for an argument that is missing, or that the
+  /// problem does not ask for, and for an output that shares elements with another operand or the workspace, unless its argument says that it
+  /// may. Elements may lie between one another: slices of one array are legal. Where there is nothing to compute pointers may be null.
   void execute(Stream stream, const Arguments& arguments) const;
 
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same

@@ -21,7 +21,7 @@ class DeviceArray {
   DeviceArray() = default;
   DeviceArray(std::shared_ptr<void> memory, std::int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
   void* data() const { return memory_.get(); }
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return memory_ ? bytes_ : 0; }
   explicit operator bool() const { return memory_ != nullptr; }
 
  private:
@@ -63,6 +63,7 @@ struct DenseOutput {
 
 /// Writes every element of the dense matrix: zeros, and the values (of the same type, in CSR order) where the topology has them. Columns
 /// that repeat in a row add up, in CSR order, each sum rounded to the element type. What lies between rows stays as it is.
+/// The matrix shares no element with the values.
 void to_dense(const Topology& topology, const void* values, const DenseOutput& dense, Stream stream = nullptr);
 
 struct PermutedTopology {

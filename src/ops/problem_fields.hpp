@@ -126,8 +126,12 @@ inline void require_alignment(const char* object, int alignment_bytes, Dtype ele
          size_of(element));
 }
 
-/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than what it must step over.
+/// Elements that no memory holds; a few times as many still fit in 64 bits.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 56;
+
+/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than what it must step over, or past all memory.
 inline void require_stride(const char* object, const char* field, std::int64_t stride, std::int64_t extent) {
+  if (stride > most_elements) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, stride, most_elements);
   if (stride != 0 && stride < extent)
     fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is smaller than {} (0 means packed)", object, field, stride, extent);
 }

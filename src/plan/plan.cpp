@@ -1,6 +1,7 @@
 // The public handle of every plan: what the operations share.
 #include <vostok/plan.hpp>
 
+#include "base/boundary.hpp"
 #include "base/text.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
@@ -63,11 +64,13 @@ Workspace AnyPlan::make_workspace() const {
   const PlanState& state = checked(*this);
   state.session->device().require_here("make a workspace");
   if (state.workspace_bytes == 0) return {};
-  // The session lives as long as the memory: it owns the device.
-  const std::shared_ptr<plan::Session> session = state.session;
-  auto memory = std::shared_ptr<void>(session->device().allocate(state.workspace_bytes),
-                                      [session](void* pointer) { session->device().release_behind(pointer, {}); });
-  return {std::move(memory), state.workspace_bytes};
+  return at_boundary("make", "workspace", [&] {
+    // The session lives as long as the memory: it owns the device.
+    const std::shared_ptr<plan::Session> session = state.session;
+    auto memory = std::shared_ptr<void>(session->device().allocate(state.workspace_bytes),
+                                        [session](void* pointer) { session->device().release_behind(pointer, {}); });
+    return Workspace(std::move(memory), state.workspace_bytes);
+  });
 }
 
 Provenance AnyPlan::provenance() const {
@@ -88,7 +91,9 @@ FieldMap AnyPlan::config() const {
 Explanation AnyPlan::explain(Detail detail) const {
   const PlanState& state = checked(*this);
   state.session->device().require_here("explain a plan");
-  return state.explain(detail);
+  if (detail != Detail::choice && detail != Detail::trials)
+    fail(ErrorCode::invalid_argument, "cannot explain a plan: detail = {} is no enumerator", static_cast<int>(detail));
+  return at_boundary("explain", "a plan", [&] { return state.explain(detail); });
 }
 
 }  // namespace vostok

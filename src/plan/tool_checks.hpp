@@ -1,6 +1,7 @@
 // What the tools check before they queue anything, and what they make handles of.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "ops/topology/queue.hpp"
+#include "plan/memory_region.hpp"
 #include "plan/session.hpp"
 #include "plan/topology_state.hpp"
 
@@ -28,7 +30,18 @@ inline std::int64_t checked_leading(const char* what, const void* data, std::int
     fail(ErrorCode::misaligned_pointer, "cannot {}: dense.data = {} is not aligned to its {}-byte elements", what, data, size_of(element));
   if (leading != 0 && leading < cols)
     fail(ErrorCode::invalid_argument, "cannot {}: dense.leading = {} is smaller than {} columns (0 means packed)", what, leading, cols);
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 57;  // of an address space
+  if (leading > most_bytes / size_of(element) / std::max<std::int64_t>(rows, 1))
+    fail(ErrorCode::invalid_argument, "cannot {}: dense.leading = {} and {} rows are more than any memory holds", what, leading, rows);
   return leading != 0 ? leading : cols;
+}
+
+/// What is written shares no element with what is read.
+inline void require_apart(const char* what, const void* output, const Region& written, const void* input, const Region& read) {
+  if (output == nullptr || input == nullptr) return;
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input) - reinterpret_cast<std::uintptr_t>(output));
+  if (share_bytes(written, read, distance))
+    fail(ErrorCode::invalid_argument, "cannot {}: dense.data = {} shares elements with values = {}", what, output, input);
 }
 
 inline const std::shared_ptr<TopologyState>& checked_state(const char* what, const Topology& topology, Stream stream) {

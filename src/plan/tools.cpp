@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/boundary.hpp"
 #include "base/checked.hpp"
 #include "ops/topology/mask.hpp"
 #include "plan/masks.hpp"
@@ -59,21 +60,21 @@ void write_linear_indices(const Topology& topology, void* indices, bool wide, St
   ops::linear_indices(queue, used_arrays(state, stream), indices, wide);
 }
 
-}  // namespace
-
-void to_dense(const Topology& topology, const void* values, const DenseOutput& dense, Stream stream) {
+void write_dense(const Topology& topology, const void* values, const DenseOutput& dense, Stream stream) {
   constexpr const char* what = "write dense matrix";
   TopologyState& state = *plan::checked_state(what, topology, stream);
   const TopologyStatistics& statistics = topology.statistics();
   const std::int64_t leading = plan::checked_leading(what, dense.data, statistics.rows, statistics.cols, dense.leading, dense.element);
-  if (statistics.cols == 0) return;
+  if (statistics.rows == 0 || statistics.cols == 0) return;
   if (values == nullptr && statistics.nonzeros > 0) fail(ErrorCode::invalid_argument, "cannot {}: values is null", what);
+  plan::require_apart(what, dense.data, plan::matrix_region({statistics.rows, statistics.cols, leading, 0}, dense.element, 1), values,
+                      plan::array_region(statistics.nonzeros, dense.element));
   const plan::Session& session = *state.session();
   const ops::Queue queue(session.device(), session.step_kernels(), stream);
   ops::to_dense(queue, used_arrays(state, stream), values, dense.element, statistics.duplicates, dense.data, leading);
 }
 
-PermutedTopology transpose(const Topology& topology, Stream stream) {
+PermutedTopology transposed(const Topology& topology, Stream stream) {
   TopologyState& state = *plan::checked_state("transpose topology", topology, stream);
   const ops::Queue queue = plan::queue_behind(*state.session(), stream);
   state.note_use(queue.stream());
@@ -84,25 +85,44 @@ PermutedTopology transpose(const Topology& topology, Stream stream) {
   return permuted(state.session(), arrays, std::move(positions));
 }
 
-PermutedTopology sort_columns(const Topology& topology, Stream stream) {
+PermutedTopology sorted(const Topology& topology, Stream stream) {
   TopologyState& state = *plan::checked_state("sort topology", topology, stream);
   const ops::Queue queue = plan::queue_behind(*state.session(), stream);
   state.note_use(queue.stream());
   // The transpose lists its entries by column, and its transpose lists those by row: columns then ascend in every row.
   const ops::TopologyPointers pointers = state.pointers({.index = IndexType::automatic, .transposed = true});
-  ops::CsrArrays sorted = state.arrays();
-  const ops::QueuedMemory columns(queue, sorted.nonzeros * size_of(ops::integer_type(sorted.index)));
-  const ops::QueuedMemory of_transpose = make_positions(queue, sorted.nonzeros);
-  ops::QueuedMemory positions = make_positions(queue, sorted.nonzeros);
-  ops::transpose(queue, transposed_arrays(state, pointers), of_transpose.as<std::int32_t>(), columns.data(), sorted.index);
-  ops::gather(queue, pointers.value_positions, IntegerType::i32, of_transpose.as<std::int32_t>(), sorted.nonzeros, positions.data(),
+  ops::CsrArrays arrays = state.arrays();
+  const ops::QueuedMemory columns(queue, arrays.nonzeros * size_of(ops::integer_type(arrays.index)));
+  const ops::QueuedMemory of_transpose = make_positions(queue, arrays.nonzeros);
+  ops::QueuedMemory positions = make_positions(queue, arrays.nonzeros);
+  ops::transpose(queue, transposed_arrays(state, pointers), of_transpose.as<std::int32_t>(), columns.data(), arrays.index);
+  ops::gather(queue, pointers.value_positions, IntegerType::i32, of_transpose.as<std::int32_t>(), arrays.nonzeros, positions.data(),
               IntegerType::i32);
-  sorted.column_indices = columns.data();
-  return permuted(state.session(), sorted, std::move(positions));
+  arrays.column_indices = columns.data();
+  return permuted(state.session(), arrays, std::move(positions));
 }
 
-void linear_indices(const Topology& topology, std::int32_t* indices, Stream stream) { write_linear_indices(topology, indices, false, stream); }
-void linear_indices(const Topology& topology, std::int64_t* indices, Stream stream) { write_linear_indices(topology, indices, true, stream); }
+}  // namespace
+
+void to_dense(const Topology& topology, const void* values, const DenseOutput& dense, Stream stream) {
+  at_boundary("write", "dense matrix", [&] { write_dense(topology, values, dense, stream); });
+}
+
+PermutedTopology transpose(const Topology& topology, Stream stream) {
+  return at_boundary("transpose", "topology", [&] { return transposed(topology, stream); });
+}
+
+PermutedTopology sort_columns(const Topology& topology, Stream stream) {
+  return at_boundary("sort", "topology", [&] { return sorted(topology, stream); });
+}
+
+void linear_indices(const Topology& topology, std::int32_t* indices, Stream stream) {
+  at_boundary("write", "linear indices", [&] { write_linear_indices(topology, indices, false, stream); });
+}
+
+void linear_indices(const Topology& topology, std::int64_t* indices, Stream stream) {
+  at_boundary("write", "linear indices", [&] { write_linear_indices(topology, indices, true, stream); });
+}
 
 namespace plan {
 

@@ -1,0 +1,12 @@
+// What options may hold. Problems have such checks of their own (ops/<operation>/problem.cpp).
+#pragma once
+
+#include <vostok/context.hpp>
+
+namespace vostok::plan {
+
+/// Throws invalid_argument for an enumerator that is none, a negative number, or a time that is none, naming the field and its value.
+void validate(const Options& options);
+void validate(const PlanOptions& options);
+
+}  // namespace vostok::plan
