@@ -11,9 +11,9 @@ struct AttentionArguments {
   const void* query = nullptr;  ///< [batch, m, n]
   const void* key = nullptr;    ///< [batch, k, n]
   const void* value = nullptr;  ///< [batch, k, value_size]
-  void* output = nullptr;       ///< [batch, m, value_size]
-  void* saved = nullptr;        ///< saved_bytes() long, 256-byte aligned, where the problem saves something
-  float scale = 0;              ///< 0: 1 / sqrt(n)
+  void* output = nullptr;       ///< [batch, m, value_size]; shares no element with another operand
+  void* saved = nullptr;        ///< saved_bytes() long, 256-byte aligned; only where the problem saves something
+  float scale = 0;              ///< 0: 1 / sqrt(n), or 1 where n is 0
   void* workspace = nullptr;
 };
 
@@ -22,9 +22,9 @@ struct SparseAttention {
   using Arguments = AttentionArguments;
   static constexpr bool masked = true;  ///< planned with a topology
 
-  std::int64_t n = 0;           ///< size of a query and of a key
+  std::int64_t n = 0;           ///< size of a query and of a key; 0: every score is 0
   std::int64_t value_size = 0;  ///< 0: n
-  std::int64_t batch = 1;       ///< heads
+  std::int64_t batch = 1;       ///< heads; 0: nothing to do
   Dtype element = Dtype::f32;   ///< of every operand; scores are f32 on their way to the softmax
   IndexType index = IndexType::automatic;
   std::int64_t query_leading = 0;  ///< elements between two queries of a head; 0: packed
@@ -50,7 +50,7 @@ struct AttentionBackwardArguments {
   const void* value = nullptr;
   const void* output_gradient = nullptr;  ///< laid out as the output
   const void* saved = nullptr;            ///< of the forward pass
-  void* query_gradient = nullptr;         ///< laid out as the queries
+  void* query_gradient = nullptr;         ///< laid out as the queries; gradients share no element with one another or an input
   void* key_gradient = nullptr;
   void* value_gradient = nullptr;
   float scale = 0;

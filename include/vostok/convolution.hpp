@@ -18,11 +18,20 @@ struct Padding {
   friend bool operator==(const Padding&, const Padding&) = default;
 };
 
+/// Places where a kernel lies in a padded line; 0 where it has none, or the sizes make no sense (planning such a problem is refused by name).
+constexpr std::int64_t output_size(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel, std::int64_t stride) {
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  const auto plausible = [](std::int64_t value) { return value >= 0 && value <= most; };
+  if (!plausible(size) || !plausible(before) || !plausible(after) || kernel < 1 || stride < 1) return 0;
+  const std::int64_t padded = size + before + after;
+  return padded < kernel ? 0 : (padded - kernel) / stride + 1;
+}
+
 struct DepthwiseArguments {
   const void* input = nullptr;    ///< [batch, channels, height, width]
   const void* filters = nullptr;  ///< [channels, kernel, kernel]
   const void* bias = nullptr;     ///< [channels], f32, where the problem asks for it
-  void* output = nullptr;         ///< [batch, channels, output_height(), output_width()]
+  void* output = nullptr;         ///< [batch, channels, output_height(), output_width()]; shares no element with another operand
   void* workspace = nullptr;
 };
 
@@ -43,8 +52,8 @@ struct DepthwiseConvolution {
   bool bias = false;
   Activation activation = Activation::none;
 
-  std::int64_t output_height() const { return (height + padding.top + padding.bottom - kernel) / stride + 1; }
-  std::int64_t output_width() const { return (width + padding.left + padding.right - kernel) / stride + 1; }
+  std::int64_t output_height() const { return output_size(height, padding.top, padding.bottom, kernel, stride); }
+  std::int64_t output_width() const { return output_size(width, padding.left, padding.right, kernel, stride); }
 
   friend bool operator==(const DepthwiseConvolution&, const DepthwiseConvolution&) = default;
 };
@@ -52,7 +61,7 @@ struct DepthwiseConvolution {
 struct BiasActivationArguments {
   const void* input = nullptr;
   const void* bias = nullptr;  ///< f32
-  void* output = nullptr;      ///< may be `input`
+  void* output = nullptr;      ///< may be `input`; else shares no element with it
   void* workspace = nullptr;
 };
 
@@ -94,8 +103,8 @@ struct Im2col {
   Dtype element = Dtype::f32;
   int alignment_bytes = 16;
 
-  std::int64_t output_height() const { return (height + padding.top + padding.bottom - kernel_height) / stride + 1; }
-  std::int64_t output_width() const { return (width + padding.left + padding.right - kernel_width) / stride + 1; }
+  std::int64_t output_height() const { return output_size(height, padding.top, padding.bottom, kernel_height, stride); }
+  std::int64_t output_width() const { return output_size(width, padding.left, padding.right, kernel_width, stride); }
 
   friend bool operator==(const Im2col&, const Im2col&) = default;
 };

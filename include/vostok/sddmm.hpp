@@ -12,7 +12,9 @@ namespace vostok {
 struct SddmmArguments {
   const void* lhs = nullptr;            ///< A
   const void* rhs = nullptr;            ///< B
-  void* output = nullptr;               ///< D's nonzeros in CSR order, [batch, nonzeros]; must not overlap an input but `multiplier`
+  /// D's nonzeros in CSR order, [batch, nonzeros]; shares no element with another operand, but may be `multiplier` where that has the same type
+  /// and strides.
+  void* output = nullptr;
   const void* multiplier = nullptr;     ///< C's nonzeros in CSR order, of the element type, where the problem multiplies by them
   float scale = 1.0F;                   ///< where the problem's scale is `host`
   const float* device_scale = nullptr;  ///< where it is `device`
@@ -26,7 +28,7 @@ struct Sddmm {
   static constexpr bool masked = true;  ///< planned with a topology
 
   std::int64_t n = 0;  ///< inner size; 0 is legal: every product is 0
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;  ///< 0: nothing to do
   Dtype element = Dtype::f32;                  ///< type of A, B and C
   std::optional<Dtype> output = std::nullopt;  ///< of D: f32 or the element type; default: element
   IndexType index = IndexType::automatic;

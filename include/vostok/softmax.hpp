@@ -10,7 +10,7 @@ namespace vostok {
 
 struct SoftmaxArguments {
   const void* values = nullptr;         ///< nonzeros in CSR order, [batch, nonzeros]
-  void* output = nullptr;               ///< probabilities; may be `values` where the types are the same
+  void* output = nullptr;               ///< probabilities; may be `values` where types and strides are the same
   float* row_statistics = nullptr;      ///< [batch, m], log-sum-exp of each scaled row, where the problem writes or reads it
   float scale = 1.0F;                   ///< where the problem's scale is `host`
   const float* device_scale = nullptr;  ///< where it is `device`
@@ -26,7 +26,7 @@ struct Softmax {
   using Arguments = SoftmaxArguments;
   static constexpr bool masked = true;  ///< planned with a topology
 
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;                      ///< 0: nothing to do
   Dtype element = Dtype::f32;                  ///< of x
   std::optional<Dtype> output = std::nullopt;  ///< of y; default: element
   std::int64_t value_stride = 0;               ///< elements between the nonzeros of two x of a batch; 0: packed (nonzeros)
@@ -42,7 +42,7 @@ struct Softmax {
 struct SoftmaxBackwardArguments {
   const void* probabilities = nullptr;    ///< y of the forward pass
   const void* output_gradient = nullptr;  ///< dL/dy
-  void* input_gradient = nullptr;         ///< dL/dx; may be `output_gradient` where the types are the same
+  void* input_gradient = nullptr;         ///< dL/dx; may be `output_gradient` where types and strides are the same
   float scale = 1.0F;
   const float* device_scale = nullptr;
   void* workspace = nullptr;
@@ -53,7 +53,7 @@ struct SoftmaxBackward {
   using Arguments = SoftmaxBackwardArguments;
   static constexpr bool masked = true;  ///< planned with a topology
 
-  std::int64_t batch = 1;
+  std::int64_t batch = 1;                      ///< 0: nothing to do
   Dtype element = Dtype::f32;                  ///< of y and dy
   std::optional<Dtype> output = std::nullopt;  ///< of dx; default: element
   std::int64_t probability_stride = 0;         ///< elements between two of a batch; 0: packed (nonzeros)

@@ -27,7 +27,7 @@ struct SpmmArguments {
   const void* values = nullptr;         ///< nonzeros in CSR order of A (not of A^T), [nonzeros] or [batch, nonzeros]
   PackedReference packed = {};          ///< instead of values where the plan's value_lifetime is persistent: what its pack() returned
   const void* dense = nullptr;          ///< B
-  void* output = nullptr;               ///< C; must not overlap an input
+  void* output = nullptr;               ///< C; shares no element with another operand
   const void* bias = nullptr;           ///< [m] or [n], f32, where the epilogue asks for it
   const void* residual = nullptr;       ///< as the output, where the epilogue asks for it
   float scale = 1.0F;                   ///< where the epilogue's scale is `host`
@@ -42,9 +42,9 @@ struct Spmm {
   using Arguments = SpmmArguments;
   static constexpr bool masked = true;  ///< planned with a topology
 
-  std::int64_t n = 0;                          ///< columns of B and C; 0 is legal. Ignored if n_values is set
-  std::vector<std::int64_t> n_values = {};     ///< plan for every 1 <= n <= max; `execute` then takes `.n`
-  std::int64_t batch = 1;                      ///< independent products sharing one topology
+  std::int64_t n = 0;                          ///< columns of B and C; 0: nothing to do. Ignored if n_values is set
+  std::vector<std::int64_t> n_values = {};     ///< plan for every 0 <= n <= max; `execute` then takes `.n`
+  std::int64_t batch = 1;                      ///< independent products sharing one topology; 0: nothing to do
   bool values_per_batch = false;               ///< each of the batch has values of its own
   Dtype element = Dtype::f32;                  ///< type of the values and of B
   std::optional<Dtype> output = std::nullopt;  ///< type of C; default: element

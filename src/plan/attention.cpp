@@ -49,18 +49,19 @@ struct AttentionState final : ComposedState<SparseAttention> {
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
+    const AttentionRegions regions = of.regions();
+    const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+    const bool attends = topology.nonzeros() > 0;
+    operands = {heads_operand("query", regions.query, alignment, attends),
+                heads_operand("key", regions.key, alignment, attends),
+                heads_operand("value", regions.value, alignment, attends),
+                heads_operand("output", regions.output, alignment, true, true),
+                saved_operand(problem, saved_bytes, true)};
   }
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
-    const bool attends = topology.nonzeros() > 0;
-    const int alignment = declared(problem.alignment_bytes, problem.element);
-    const std::array<Operand, 5> operands = {{{"query", arguments.query, attends, alignment},
-                                              {"key", arguments.key, attends, alignment},
-                                              {"value", arguments.value, attends, alignment},
-                                              {"output", arguments.output, topology.rows() > 0, alignment},
-                                              {"saved", arguments.saved, saved_bytes > 0, workspace_alignment_bytes}}};
-    require_operands(Operation<SparseAttention>::object, operands);
-    require_workspace(Operation<SparseAttention>::object, arguments.workspace, workspace_bytes);
+    const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output, arguments.saved};
+    require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
     void* const own = part(arguments.workspace, step_at);
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);
     void* const s = in_place() ? p : part(arguments.workspace, scores_at);

@@ -70,21 +70,26 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
+    note_operands(of.regions());
+  }
+
+  void note_operands(const AttentionRegions& regions) {
+    const Alignment alignment = declared(forward().alignment_bytes, forward().element);
+    const bool attends = topology.nonzeros() > 0;
+    operands = {heads_operand("query", regions.query, alignment, attends),
+                heads_operand("key", regions.key, alignment, attends),
+                heads_operand("value", regions.value, alignment, attends),
+                heads_operand("output_gradient", regions.output, alignment, attends),
+                saved_operand(forward(), saved_bytes, false),
+                heads_operand("query_gradient", regions.query, alignment, true, true),
+                heads_operand("key_gradient", regions.key, alignment, true, true),
+                heads_operand("value_gradient", regions.value, alignment, true, true)};
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
-    const bool attends = topology.nonzeros() > 0;
-    const int alignment = declared(forward().alignment_bytes, forward().element);
-    const std::array<Operand, 8> operands = {{{"query", arguments.query, attends, alignment},
-                                              {"key", arguments.key, attends, alignment},
-                                              {"value", arguments.value, attends, alignment},
-                                              {"output_gradient", arguments.output_gradient, attends, alignment},
-                                              {"saved", arguments.saved, saved_bytes > 0, workspace_alignment_bytes},
-                                              {"query_gradient", arguments.query_gradient, topology.rows() > 0, alignment},
-                                              {"key_gradient", arguments.key_gradient, topology.cols() > 0, alignment},
-                                              {"value_gradient", arguments.value_gradient, topology.cols() > 0, alignment}}};
-    require_operands(Operation<SparseAttentionBackward>::object, operands);
-    require_workspace(Operation<SparseAttentionBackward>::object, arguments.workspace, workspace_bytes);
+    const std::array<const void*, 8> pointers{arguments.query, arguments.key,           arguments.value,         arguments.output_gradient,
+                                              arguments.saved, arguments.query_gradient, arguments.key_gradient, arguments.value_gradient};
+    require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 
   /// The probabilities of the forward pass, on the stream's order.

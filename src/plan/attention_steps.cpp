@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/checked.hpp"
-#include "ops/problem_fields.hpp"
 #include "ops/stored_matrix.hpp"
+#include "plan/attention_fields.hpp"
 #include "plan/plan_state.hpp"
 
 namespace vostok::plan {
@@ -22,19 +22,25 @@ void require_layout(const char* object, const char* leading_field, std::int64_t 
 }  // namespace
 
 void validate_attention(const char* object, const SparseAttention& problem, const TopologyStatistics& mask) {
-  if (name(problem.element) == nullptr)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: element = {} is no enumerator", object, static_cast<int>(problem.element));
-  if (name(problem.saved) == nullptr)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: saved = {} is no enumerator", object, static_cast<int>(problem.saved));
-  ops::require_at_least(object, "n", problem.n, 1);
+  ops::require_enumerators(object, problem);
+  ops::require_at_least(object, "n", problem.n, 0);
   ops::require_at_least(object, "value_size", problem.value_size, 0);
-  ops::require_at_least(object, "batch", problem.batch, 1);
+  ops::require_at_least(object, "batch", problem.batch, 0);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
   const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
   require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows, problem.n, problem.batch);
   require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n, problem.batch);
   require_layout(object, "value_leading", problem.value_leading, "value_stride", problem.value_stride, mask.cols, value_size, problem.batch);
   require_layout(object, "output_leading", problem.output_leading, "output_stride", problem.output_stride, mask.rows, value_size, problem.batch);
+}
+
+Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written) {
+  return {.name = "saved",
+          .wanted = problem.saved == Saved::none ? Wanted::unasked : needed_if(saved_bytes > 0),
+          .alignment_bytes = workspace_alignment_bytes,
+          .region = plain_region(saved_bytes),
+          .written = written,
+          .asked_by = "saved"};
 }
 
 AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask)
@@ -147,6 +153,16 @@ Spmm AttentionSteps::key_gradient() const {
   return problem;
 }
 
+AttentionRegions AttentionSteps::regions() const {
+  const auto region = [&](std::int64_t rows, std::int64_t width, std::int64_t leading, std::int64_t stride) {
+    return matrix_region(ops::stored_matrix(Layout::row_major, rows, width, leading, stride), problem_.element, problem_.batch);
+  };
+  return {.query = region(mask_.rows, problem_.n, problem_.query_leading, problem_.query_stride),
+          .key = region(mask_.cols, problem_.n, problem_.key_leading, problem_.key_stride),
+          .value = region(mask_.cols, value_size_, problem_.value_leading, problem_.value_stride),
+          .output = region(mask_.rows, value_size_, problem_.output_leading, problem_.output_stride)};
+}
+
 std::int64_t AttentionSteps::bytes(Dtype type) const {
   return checked_multiply(checked_multiply(problem_.batch, score_stride_, "the scores' elements"), size_of(type), "the scores' bytes");
 }
@@ -155,12 +171,15 @@ std::int64_t AttentionSteps::saved_bytes() const {
   switch (problem_.saved) {
     case Saved::none: return 0;
     case Saved::probabilities: return bytes(problem_.element);
-    case Saved::row_statistics: return problem_.batch * mask_.rows * static_cast<std::int64_t>(sizeof(float));
+    case Saved::row_statistics: return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float), "the statistics' bytes");
   }
   return 0;
 }
 
-float attention_scale(const SparseAttention& problem, float passed) { return passed != 0 ? passed : 1.0F / std::sqrt(static_cast<float>(problem.n)); }
+float attention_scale(const SparseAttention& problem, float passed) {
+  if (passed != 0) return passed;
+  return problem.n > 0 ? 1.0F / std::sqrt(static_cast<float>(problem.n)) : 1.0F;  // without sizes every score is 0
+}
 
 std::int64_t Carving::take(std::int64_t bytes) {
   const std::int64_t offset = bytes_;

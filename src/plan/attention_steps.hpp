@@ -9,10 +9,29 @@
 #include <vostok/spmm.hpp>
 #include <vostok/topology.hpp>
 
+#include "plan/operands.hpp"
+
 namespace vostok::plan {
 
 /// Throws invalid_argument or unsupported, naming the field and its value. `object` is what cannot be planned.
 void validate_attention(const char* object, const SparseAttention& problem, const TopologyStatistics& mask);
+
+/// Where the arrays of one attention lie behind their pointers.
+struct AttentionRegions {
+  Region query, key, value, output;
+};
+
+/// An array of all heads, needed where it is used and has elements.
+inline Operand heads_operand(const char* name, const Region& region, Alignment alignment, bool used, bool written = false) {
+  return {.name = name,
+          .wanted = needed_if(used && region.bytes() > 0),
+          .alignment_bytes = alignment,
+          .region = region,
+          .written = written};
+}
+
+/// What the forward pass leaves: it writes that, and the backward pass reads it.
+Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
 
 /// The problems of one attention's steps. Scores and probabilities are [batch, nonzeros], each head's starting aligned.
 class AttentionSteps {
@@ -28,6 +47,7 @@ class AttentionSteps {
   Spmm query_gradient() const;                            ///< dQ = dS K
   Spmm key_gradient() const;                              ///< dK = dS^T Q
 
+  AttentionRegions regions() const;
   /// Bytes of a [batch, nonzeros] array of a type.
   std::int64_t bytes(Dtype type) const;
   std::int64_t saved_bytes() const;

@@ -16,6 +16,14 @@ struct ComposedState : PlanStateOf<Problem> {
   /// In the order of execution; the last is what family() tells of.
   virtual std::vector<const AnyPlan*> steps() const = 0;
 
+  /// What `execute` checks first.
+  void require_call(const char* object, Pointers pointers, const void* workspace) const {
+    const WorkspaceOfCall scratch{workspace, this->workspace_bytes};
+    require_pointers(object, this->operands, pointers);
+    require_workspace(object, scratch);
+    if (may_overlap(this->operands, pointers, scratch)) require_apart(object, this->operands, pointers, scratch);
+  }
+
   const Choice* main_choice() const override { return steps().back()->state()->main_choice(); }
   Explanation explain(Detail detail) const override {
     Explanation explanation{.family = "composed", .provenance = Provenance::heuristic};

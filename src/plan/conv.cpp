@@ -15,6 +15,15 @@ std::int64_t images(const DepthwiseConvolution& problem) { return problem.batch 
 std::int64_t images(const Im2col& problem) { return problem.batch * problem.channels; }
 std::int64_t images(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
 
+/// An f32 array of one value for each channel, row or column.
+Operand bias_operand(bool asked, std::int64_t count) {
+  return {.name = "bias",
+          .wanted = needed_if_asked(asked),
+          .alignment_bytes = size_of(Dtype::f32),
+          .region = array_region(count, Dtype::f32),
+          .asked_by = "bias"};
+}
+
 /// What is alike in operations on dense images and matrices.
 template <class Problem, class QueryType, class CaseType>
 struct DenseOperation {
@@ -50,37 +59,56 @@ template <>
 struct Operation<DepthwiseConvolution> : DenseOperation<DepthwiseConvolution, ops::DepthwiseQuery, tune::DepthwiseCase> {
   static constexpr const char* object = "depthwise convolution";
 
-  static std::array<Operand, 4> operands(const State& state, const DepthwiseArguments& arguments) {
-    const DepthwiseConvolution& problem = state.problem;
-    const int alignment = declared(problem.alignment_bytes, problem.element);
-    return {{{"input", arguments.input, true, alignment},
-             {"filters", arguments.filters, true, alignment},
-             {"bias", arguments.bias, problem.bias, size_of(Dtype::f32)},
-             {"output", arguments.output, true, alignment}}};
+  static std::array<Operand, 4> operands(const DepthwiseConvolution& problem, const TopologyStatistics&, std::int64_t) {
+    const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+    const std::int64_t taps = std::int64_t{problem.kernel} * problem.kernel;
+    return {{{"input", Wanted::needed, alignment, array_region(images(problem) * problem.height * problem.width, problem.element)},
+             {"filters", Wanted::needed, alignment, array_region(problem.channels * taps, problem.element)},
+             bias_operand(problem.bias, problem.channels),
+             {.name = "output",
+              .wanted = Wanted::needed,
+              .alignment_bytes = alignment,
+              .region = array_region(images(problem) * problem.output_height() * problem.output_width(), problem.element),
+              .written = true}}};
   }
+  static std::array<const void*, 4> pointers(const DepthwiseArguments& call) { return {call.input, call.filters, call.bias, call.output}; }
 };
 
 template <>
 struct Operation<BiasActivation> : DenseOperation<BiasActivation, ops::BiasActivationQuery, tune::BiasActivationCase> {
   static constexpr const char* object = "bias and activation";
 
-  static std::array<Operand, 3> operands(const State& state, const BiasActivationArguments& arguments) {
-    const BiasActivation& problem = state.problem;
-    const int alignment = declared(problem.alignment_bytes, problem.element);
-    return {{{"input", arguments.input, true, alignment},
-             {"bias", arguments.bias, problem.bias != Bias::none, size_of(Dtype::f32)},
-             {"output", arguments.output, true, alignment}}};
+  static std::array<Operand, 3> operands(const BiasActivation& problem, const TopologyStatistics&, std::int64_t) {
+    const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+    const Region matrices = array_region(images(problem), problem.element);
+    return {{{"input", Wanted::needed, alignment, matrices},
+             bias_operand(problem.bias != Bias::none, problem.bias == Bias::per_row ? problem.rows : problem.columns),
+             {.name = "output",
+              .wanted = Wanted::needed,
+              .alignment_bytes = alignment,
+              .region = matrices,
+              .written = true,
+              .in_place_of = 0}}};
   }
+  static std::array<const void*, 3> pointers(const BiasActivationArguments& call) { return {call.input, call.bias, call.output}; }
 };
 
 template <>
 struct Operation<Im2col> : DenseOperation<Im2col, ops::Im2colQuery, tune::Im2colCase> {
   static constexpr const char* object = "im2col";
 
-  static std::array<Operand, 2> operands(const State& state, const Im2colArguments& arguments) {
-    const int alignment = declared(state.problem.alignment_bytes, state.problem.element);
-    return {{{"input", arguments.input, true, alignment}, {"output", arguments.output, true, alignment}}};
+  static std::array<Operand, 2> operands(const Im2col& problem, const TopologyStatistics&, std::int64_t) {
+    const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+    const std::int64_t taps = std::int64_t{problem.kernel_height} * problem.kernel_width;
+    const std::int64_t patches = problem.output_height() * problem.output_width();
+    return {{{"input", Wanted::needed, alignment, array_region(images(problem) * problem.height * problem.width, problem.element)},
+             {.name = "output",
+              .wanted = Wanted::needed,
+              .alignment_bytes = alignment,
+              .region = array_region(images(problem) * taps * patches, problem.element),
+              .written = true}}};
   }
+  static std::array<const void*, 2> pointers(const Im2colArguments& call) { return {call.input, call.output}; }
 };
 
 PlanStatePointer make_plan(const Planner& planner, const DepthwiseConvolution& problem, const PlanOptions& options) {

@@ -2,16 +2,6 @@
 
 namespace vostok::plan {
 
-void fail_missing(const char* object, const char* operand) { fail(ErrorCode::invalid_argument, "cannot execute {}: .{} is null", object, operand); }
-
-void fail_misaligned(const char* object, const Operand& operand) {
-  const auto address = reinterpret_cast<std::uintptr_t>(operand.pointer);
-  const std::uintptr_t actual = address & (~address + 1);
-  fail(ErrorCode::misaligned_pointer,
-       "cannot execute {}: .{} = {} is aligned to {} bytes, and must be to {}; where alignment_bytes says so, declare {}", object, operand.name,
-       operand.pointer, actual, operand.alignment_bytes, actual);
-}
-
 void apply_options(ops::Query& query, const PlanOptions& options) {
   const std::string& family = options.family;
   query.policy = options.policy;
@@ -31,12 +21,6 @@ void require_same_shape(const char* object, const Topology& old, const Topology&
   if (topology.rows() != old.rows() || topology.cols() != old.cols())
     fail(ErrorCode::invalid_argument, "cannot rebind {}: the plan is for {}x{}, and the topology is {}x{}", object, old.rows(), old.cols(),
          topology.rows(), topology.cols());
-}
-
-void fail_workspace(const char* object, const void* workspace, std::int64_t bytes) {
-  if (workspace == nullptr)
-    fail(ErrorCode::invalid_argument, "cannot execute {}: .workspace is null, and the plan needs workspace_bytes() = {}", object, bytes);
-  fail(ErrorCode::misaligned_pointer, "cannot execute {}: .workspace = {} is not aligned to {} bytes", object, workspace, workspace_alignment_bytes);
 }
 
 }  // namespace vostok::plan

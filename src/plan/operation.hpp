@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boundary.hpp"
 #include "base/text.hpp"
 #include "plan/features.hpp"
 #include "plan/packed.hpp"
@@ -16,17 +17,6 @@
 #include "plan/planner.hpp"
 
 namespace vostok::plan {
-
-/// An argument of `execute` that is a pointer.
-struct Operand {
-  const char* name;
-  const void* pointer;
-  bool needed;
-  int alignment_bytes;  ///< what it must be a multiple of
-};
-
-/// An array whose alignment the problem declares: at least its elements'.
-inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment_bytes, size_of(type)); }
 
 /// A specialisation has
 ///   static constexpr const char* object;                                      what messages call it: "SpMM"
@@ -36,40 +26,28 @@ inline int declared(int alignment_bytes, Dtype type) { return std::max(alignment
 ///   static std::shared_ptr<ops::Query> query(const Problem&, const TopologyStatistics&, const ops::SizeRange&, const device::Device*);
 ///   static std::unique_ptr<tune::Case> make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed);
 ///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
-///   static std::array<Operand, N> operands(const PlanStateOf<Problem>&, const Arguments&);
+///   static std::array<Operand, N> operands(const Problem&, const TopologyStatistics&, std::int64_t n);  of a call of this n; the largest n's
+///                                                                                                  hold those of every smaller one
+///   static std::array<const void*, N> pointers(const Arguments&);               in the same order
+///   static Scale scale(const Problem&);                                         where a call may pass a factor by value
 /// and, where values may be packed once,
-///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);  nothing where they are
-///   not static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed static void
-///   take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings static PackedValues pack(const
-///   PlanStateOf<Problem>&, Stream, const void* values);
+///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);   nothing where they are not
+///   static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed
+///   static void take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings
+///   static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values);
 template <class Problem>
 struct Operation;
 
-[[noreturn]] void fail_missing(const char* object, const char* operand);
-/// Names the value to declare.
-[[noreturn]] void fail_misaligned(const char* object, const Operand& operand);
-/// The workspace is missing or not aligned to 256 bytes.
-[[noreturn]] void fail_workspace(const char* object, const void* workspace, std::int64_t bytes);
 /// invalid_argument unless the new topology of a rebind has the old one's shape.
 void require_same_shape(const char* object, const Topology& old, const Topology& topology);
-
-inline void require_workspace(const char* object, const void* workspace, std::int64_t bytes) {
-  if (bytes > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % workspace_alignment_bytes != 0))
-    fail_workspace(object, workspace, bytes);
-}
-
-template <std::size_t Count>
-void require_operands(const char* object, const std::array<Operand, Count>& operands) {
-  for (const Operand& operand : operands) {
-    if (operand.needed && operand.pointer == nullptr) fail_missing(object, operand.name);
-    if ((reinterpret_cast<std::uintptr_t>(operand.pointer) & (static_cast<std::uintptr_t>(operand.alignment_bytes) - 1)) != 0)
-      fail_misaligned(object, operand);
-  }
-}
 
 /// Whether an operation's values may be packed once.
 template <class Problem>
 inline constexpr bool packs_values = requires(const Problem& problem) { problem.value_lifetime; };
+
+/// Whether one plan may serve several n.
+template <class Problem>
+inline constexpr bool serves_several_sizes = requires(const Problem& problem) { problem.n_values; };
 
 /// A state without choices.
 template <class State, class Problem>
@@ -81,6 +59,14 @@ std::shared_ptr<State> empty_state(const Planner& planner, const Problem& proble
   state->options = options;
   state->problem = problem;
   return state;
+}
+
+/// What the calls of a state are to bring: of the largest n.
+template <class Problem>
+void note_operands(PlanStateOf<Problem>& state, std::int64_t n) {
+  const TopologyStatistics statistics = state.topology ? state.topology.statistics() : TopologyStatistics{};
+  const auto operands = Operation<Problem>::operands(state.problem, statistics, n);
+  state.operands.assign(operands.begin(), operands.end());
 }
 
 inline void add_choice(PlanState& state, Choice choice) {
@@ -117,6 +103,7 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
     if constexpr (packs_values<Problem>) tasks.back().packing = Op::packing(problem, query);
   }
   for (Choice& choice : planner.choose_all(std::move(tasks), options)) add_choice(*state, std::move(choice));
+  note_operands(*state, state->choices.empty() ? 0 : state->choices.back().query->n.most);
   if constexpr (packs_values<Problem>) Op::finish(*state);
   return state;
 }
@@ -149,8 +136,18 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
     if (!rebound) return anew();
     add_choice(*state, *std::move(rebound));
   }
+  note_operands(*state, state->choices.empty() ? 0 : state->choices.back().query->n.most);
   if constexpr (packs_values<Problem>) Op::finish(*state);
   return state;
+}
+
+/// That memory which a call writes is its own. Where byte ranges meet, elements may still lie between one another.
+template <class Problem>
+void require_own_memory(const PlanStateOf<Problem>& state, Pointers pointers, const WorkspaceOfCall& workspace, std::int64_t n) {
+  using Op = Operation<Problem>;
+  if (!may_overlap(state.operands, pointers, workspace)) [[likely]]
+    return;
+  require_apart(Op::object, Op::operands(state.problem, state.topology ? state.topology.statistics() : TopologyStatistics{}, n), pointers, workspace);
 }
 
 /// Plan::execute: checks, binding and the launches. No lock, no allocation, no driver call but the launches.
@@ -159,11 +156,16 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   using Op = Operation<Problem>;
   typename Problem::Arguments call = arguments;
   const std::int64_t n = Op::size_of_call(state, call);
-  if (state.choices.empty()) return;
+  if constexpr (requires { Op::scale(state.problem); }) require_asked_scale(Op::object, Op::scale(state.problem), call.scale);
+  const bool idle = state.choices.empty() || (serves_several_sizes<Problem> && n == 0);
+  if (idle) return require_asked(Op::object, state.operands, Op::pointers(call));
   if constexpr (packs_values<Problem>) Op::take_packed(state, stream, call);
-  require_operands(Op::object, Op::operands(state, call));
+  const auto pointers = Op::pointers(call);
+  require_pointers(Op::object, state.operands, pointers);
   const Choice& choice = state.choice_for(n);
-  require_workspace(Op::object, call.workspace, choice.workspace_bytes);
+  const WorkspaceOfCall workspace{call.workspace, choice.workspace_bytes};
+  require_workspace(Op::object, workspace);
+  require_own_memory(state, pointers, workspace, n);
   if (state.topology) state.topology.state()->note_use(stream);
   for (const ops::Launch& launch : choice.launches) {
     const bool is_first = &launch == &choice.launches.front();
@@ -182,8 +184,10 @@ void Plan<Problem>::execute(Stream stream, const Arguments& arguments) const {
   using Op = plan::Operation<Problem>;
   const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", Op::object);
   state.session->device().require_here("execute", Op::object);
-  if constexpr (requires { typename Op::Composed; }) static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
-  else plan::execute_operation(state, stream, arguments);
+  at_boundary("execute", Op::object, [&] {
+    if constexpr (requires { typename Op::Composed; }) static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
+    else plan::execute_operation(state, stream, arguments);
+  });
 }
 
 template <class Problem>
@@ -192,10 +196,12 @@ Plan<Problem> Plan<Problem>::rebind(const Topology& topology) const
 {
   using Op = plan::Operation<Problem>;
   const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "rebind", Op::object);
-  state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", Op::object));
-  plan::require_same_shape(Op::object, state.topology, topology);
-  if constexpr (requires { typename Op::Composed; }) return Plan(static_cast<const typename Op::Composed&>(state).rebind(topology));
-  else return Plan(plan::rebind_operation(state, state.problem, topology));
+  return at_boundary("rebind", Op::object, [&] {
+    state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", Op::object));
+    plan::require_same_shape(Op::object, state.topology, topology);
+    if constexpr (requires { typename Op::Composed; }) return Plan(static_cast<const typename Op::Composed&>(state).rebind(topology));
+    else return Plan(plan::rebind_operation(state, state.problem, topology));
+  });
 }
 
 template <class Problem>
@@ -211,7 +217,8 @@ PackedValues Plan<Problem>::pack(Stream stream, const void* values) const
   requires requires(const Problem& problem) { problem.value_lifetime; }
 {
   using Op = plan::Operation<Problem>;
-  return Op::pack(plan::state_of<plan::PlanStateOf<Problem>>(*this, "pack values for", Op::object), stream, values);
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "pack values for", Op::object);
+  return at_boundary("pack values for", Op::object, [&] { return Op::pack(state, stream, values); });
 }
 
 template <class Problem>

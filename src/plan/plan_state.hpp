@@ -8,6 +8,7 @@
 #include <vostok/plan.hpp>
 
 #include "plan/decision.hpp"
+#include "plan/operands.hpp"
 #include "plan/packed_state.hpp"
 #include "plan/topology_state.hpp"
 
@@ -15,9 +16,6 @@ namespace vostok {
 
 namespace plan {
 class Planner;
-
-/// A workspace starts at a multiple of this, and is a multiple of it long.
-inline constexpr std::int64_t workspace_alignment_bytes = 256;
 
 /// What serves one range of n: a query, its decision, and the launches of one execute.
 struct Choice {
@@ -52,6 +50,7 @@ struct PlanState {
   Topology topology;                            ///< empty for operations without one
   PlanOptions options;                          ///< as the user gave them: rebind plans anew with these
   std::vector<plan::Choice> choices;            ///< by ascending n.most; empty: nothing to compute
+  std::vector<plan::Operand> operands;          ///< what `execute` is to be given, of the largest n
   std::int64_t workspace_bytes = 0;             ///< the largest of the choices'
   std::optional<plan::PackedKind> packed = {};  ///< what `.packed` of execute must be; nothing where values are passed as they are
 };

@@ -26,7 +26,8 @@ struct Operation<Softmax> {
   static bool transposed(const Softmax&) { return false; }
   /// Statistics are written for empty rows, too.
   static std::vector<ops::SizeRange> ranges(const Softmax& problem, const TopologyStatistics& statistics) {
-    return one_choice(statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0));
+    return one_choice(problem.batch > 0 &&
+                      (statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0)));
   }
   static std::shared_ptr<ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
                                            const device::Device* device) {
@@ -37,14 +38,30 @@ struct Operation<Softmax> {
   }
 
   static std::int64_t size_of_call(const State&, SoftmaxArguments&) { return 0; }
-  static std::array<Operand, 4> operands(const State& state, const SoftmaxArguments& arguments) {
-    const bool stores = state.topology.nonzeros() > 0;
-    const Softmax& problem = state.problem;
-    return {{{"values", arguments.values, stores, declared(problem.alignment_bytes, problem.element)},
-             {"output", arguments.output, stores, declared(problem.alignment_bytes, problem.output.value_or(problem.element))},
-             {"row_statistics", arguments.row_statistics, problem.statistics != RowStatistics::none, size_of(Dtype::f32)},
-             {"device_scale", arguments.device_scale, problem.scale == Scale::device, size_of(Dtype::f32)}}};
+  static std::array<Operand, 4> operands(const Softmax& problem, const TopologyStatistics& statistics, std::int64_t) {
+    const Wanted stored = needed_if(statistics.nonzeros > 0);
+    const Dtype output = problem.output.value_or(problem.element);
+    const Region values = array_region(statistics.nonzeros, problem.element, problem.batch, problem.value_stride);
+    const Region probabilities = array_region(statistics.nonzeros, output, problem.batch, problem.output_stride);
+    return {{{"values", stored, declared(problem.alignment_bytes, problem.element), values},
+             {.name = "output",
+              .wanted = stored,
+              .alignment_bytes = declared(problem.alignment_bytes, output),
+              .region = probabilities,
+              .written = true,
+              .in_place_of = in_place_if(output == problem.element && probabilities == values, 0)},
+             {.name = "row_statistics",
+              .wanted = needed_if_asked(problem.statistics != RowStatistics::none),
+              .alignment_bytes = size_of(Dtype::f32),
+              .region = array_region(problem.batch * statistics.rows, Dtype::f32),
+              .written = problem.statistics == RowStatistics::write,
+              .asked_by = "statistics"},
+             device_scale_operand(problem.scale, "scale = device")}};
   }
+  static std::array<const void*, 4> pointers(const SoftmaxArguments& call) {
+    return {call.values, call.output, call.row_statistics, call.device_scale};
+  }
+  static Scale scale(const Softmax& problem) { return problem.scale; }
 };
 
 template <>
@@ -55,8 +72,8 @@ struct Operation<SoftmaxBackward> {
 
   static void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const SoftmaxBackward&) { return false; }
-  static std::vector<ops::SizeRange> ranges(const SoftmaxBackward&, const TopologyStatistics& statistics) {
-    return one_choice(statistics.nonzeros > 0);
+  static std::vector<ops::SizeRange> ranges(const SoftmaxBackward& problem, const TopologyStatistics& statistics) {
+    return one_choice(problem.batch > 0 && statistics.nonzeros > 0);
   }
   static std::shared_ptr<ops::Query> query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
                                            const device::Device* device) {
@@ -67,14 +84,26 @@ struct Operation<SoftmaxBackward> {
   }
 
   static std::int64_t size_of_call(const State&, SoftmaxBackwardArguments&) { return 0; }
-  static std::array<Operand, 4> operands(const State& state, const SoftmaxBackwardArguments& arguments) {
-    const SoftmaxBackward& problem = state.problem;
-    const int in = declared(problem.alignment_bytes, problem.element);
-    return {{{"probabilities", arguments.probabilities, true, in},
-             {"output_gradient", arguments.output_gradient, true, in},
-             {"input_gradient", arguments.input_gradient, true, declared(problem.alignment_bytes, problem.output.value_or(problem.element))},
-             {"device_scale", arguments.device_scale, problem.scale == Scale::device, size_of(Dtype::f32)}}};
+  static std::array<Operand, 4> operands(const SoftmaxBackward& problem, const TopologyStatistics& statistics, std::int64_t) {
+    const Dtype output = problem.output.value_or(problem.element);
+    const Alignment in = declared(problem.alignment_bytes, problem.element);
+    const Region probabilities = array_region(statistics.nonzeros, problem.element, problem.batch, problem.probability_stride);
+    const Region outer = array_region(statistics.nonzeros, problem.element, problem.batch, problem.output_gradient_stride);
+    const Region inner = array_region(statistics.nonzeros, output, problem.batch, problem.input_gradient_stride);
+    return {{{"probabilities", Wanted::needed, in, probabilities},
+             {"output_gradient", Wanted::needed, in, outer},
+             {.name = "input_gradient",
+              .wanted = Wanted::needed,
+              .alignment_bytes = declared(problem.alignment_bytes, output),
+              .region = inner,
+              .written = true,
+              .in_place_of = in_place_if(output == problem.element && inner == outer, 1)},
+             device_scale_operand(problem.scale, "scale = device")}};
   }
+  static std::array<const void*, 4> pointers(const SoftmaxBackwardArguments& call) {
+    return {call.probabilities, call.output_gradient, call.input_gradient, call.device_scale};
+  }
+  static Scale scale(const SoftmaxBackward& problem) { return problem.scale; }
 };
 
 PlanStatePointer make_plan(const Planner& planner, const Softmax& problem, const Topology& topology, const PlanOptions& options) {

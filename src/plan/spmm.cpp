@@ -18,7 +18,7 @@ struct Operation<Spmm> {
   static void validate(const Spmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Spmm& problem) { return problem.sparse_transposed; }
   static std::vector<ops::SizeRange> ranges(const Spmm& problem, const TopologyStatistics& statistics) {
-    return statistics.rows == 0 ? std::vector<ops::SizeRange>() : ops::size_ranges(problem);
+    return statistics.rows == 0 || problem.batch == 0 ? std::vector<ops::SizeRange>() : ops::size_ranges(problem);
   }
   static std::shared_ptr<ops::Query> query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
                                            const device::Device* device) {
@@ -37,25 +37,47 @@ struct Operation<Spmm> {
     } else {
       // The last choice serves the largest; without choices there is nothing to serve fast.
       const std::int64_t most = state.choices.empty() ? ops::largest_size(problem) : state.choices.back().query->n.most;
-      if (arguments.n < 1 || arguments.n > most)
-        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 1 to {}", arguments.n, most);
+      if (arguments.n < 0 || arguments.n > most)
+        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 0 to {}", arguments.n, most);
     }
     return arguments.n;
   }
 
-  static std::array<Operand, 6> operands(const State& state, const SpmmArguments& arguments) {
-    const bool multiplies = state.topology.nonzeros() > 0;
-    const Spmm& problem = state.problem;
+  static std::array<Operand, 6> operands(const Spmm& problem, const TopologyStatistics& statistics, std::int64_t n) {
+    const bool multiplies = statistics.nonzeros > 0;
+    const bool packs = problem.value_lifetime == ValueLifetime::persistent;
     const Epilogue& epilogue = problem.epilogue;
-    const int in = declared(problem.alignment_bytes, problem.element);
-    const int out = declared(problem.alignment_bytes, problem.output.value_or(problem.element));
-    return {{{"values", arguments.values, multiplies && !state.packed, in},
-             {"dense", arguments.dense, multiplies, in},
-             {"output", arguments.output, true, out},
-             {"bias", arguments.bias, epilogue.bias != Bias::none, declared(problem.alignment_bytes, Dtype::f32)},
-             {"residual", arguments.residual, epilogue.residual, out},
-             {"device_scale", arguments.device_scale, epilogue.scale == Scale::device, size_of(Dtype::f32)}}};
+    const Dtype output = problem.output.value_or(problem.element);
+    const Alignment in = declared(problem.alignment_bytes, problem.element);
+    const Alignment out = declared(problem.alignment_bytes, output);
+    const bool transposed = problem.sparse_transposed;
+    const std::int64_t rows = transposed ? statistics.cols : statistics.rows;
+    const std::int64_t inner = transposed ? statistics.rows : statistics.cols;
+    const auto dense = ops::stored_matrix(problem.dense_layout, inner, n, problem.dense_leading, problem.dense_stride);
+    const auto product = ops::stored_matrix(problem.output_layout, rows, n, problem.output_leading, problem.output_stride);
+    const Region values =
+        array_region(statistics.nonzeros, problem.element, problem.values_per_batch ? problem.batch : 1, problem.value_stride);
+    const Region stored = matrix_region(product, output, problem.batch);
+    const std::int64_t biases = epilogue.bias == Bias::per_row ? rows : n;
+    return {{{"values", needed_if(multiplies && !packs), in, packs ? Region{} : values},
+             {"dense", needed_if(multiplies), in, matrix_region(dense, problem.element, problem.batch)},
+             {.name = "output", .wanted = Wanted::needed, .alignment_bytes = out, .region = stored, .written = true},
+             {.name = "bias",
+              .wanted = needed_if_asked(epilogue.bias != Bias::none),
+              .alignment_bytes = declared(problem.alignment_bytes, Dtype::f32),
+              .region = array_region(biases, Dtype::f32),
+              .asked_by = "epilogue.bias"},
+             {.name = "residual",
+              .wanted = needed_if_asked(epilogue.residual),
+              .alignment_bytes = out,
+              .region = stored,
+              .asked_by = "epilogue.residual"},
+             device_scale_operand(epilogue.scale, "epilogue.scale = device")}};
   }
+  static std::array<const void*, 6> pointers(const SpmmArguments& call) {
+    return {call.values, call.dense, call.output, call.bias, call.residual, call.device_scale};
+  }
+  static Scale scale(const Spmm& problem) { return problem.epilogue.scale; }
 
   static std::optional<TaskPacking> packing(const Spmm& problem, const std::shared_ptr<const ops::Query>& query) {
     if (problem.value_lifetime != ValueLifetime::persistent) return std::nullopt;
@@ -79,8 +101,8 @@ struct Operation<Spmm> {
     const Spmm& problem = state.problem;
     if (problem.value_lifetime != ValueLifetime::persistent) return;
     const Choice* choice = state.main_choice();
-    // All choices read one format. Without any, whatever is packed is not read.
-    if (choice == nullptr) state.packed = PackedKind{.element = problem.element};
+    // All choices read one format. Without any, whatever is packed is not read; an empty batch has none.
+    if (choice == nullptr) state.packed = PackedKind{.element = problem.element, .sets = problem.batch == 0 && problem.values_per_batch ? 0 : 1};
     else
       state.packed = packed_kind(static_cast<const ops::SpmmQuery&>(*choice->query),
                                  choice->decision->family->packed_format(*choice->query, choice->decision->config));
@@ -104,8 +126,9 @@ struct Operation<Spmm> {
     const Spmm& problem = state.problem;
     state.session->require_no_capture(stream, "pack values");
     if (!state.packed) fail(ErrorCode::invalid_argument, "cannot pack values: the plan's value_lifetime is per_call; plan with persistent");
-    const Operand operand{"values", values, state.topology.nonzeros() > 0, declared(problem.alignment_bytes, problem.element)};
-    require_operands(object, std::array{operand});
+    const Wanted wanted = needed_if(state.topology.nonzeros() > 0 && state.packed->sets > 0);
+    const Operand operand{.name = "values", .wanted = wanted, .alignment_bytes = declared(problem.alignment_bytes, problem.element), .region = {}};
+    require_pointers(object, {&operand, 1}, {&values, 1});
     return plan::pack(
         state.topology, *state.packed,
         {.values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()},

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/boundary.hpp"
 #include "base/checked.hpp"
 #include "base/digest.hpp"
 #include "base/text.hpp"
@@ -28,6 +29,10 @@ void require_sizes(const CsrView& csr) {
 }
 
 void require_columns(const CsrView& csr, std::int64_t nonzeros) {
+  // No machine has as much memory as their indices would take, and sizes in bytes still fit in 64 bits.
+  constexpr std::int64_t most_nonzeros = std::int64_t{1} << 47;
+  if (nonzeros > most_nonzeros)
+    fail(ErrorCode::invalid_topology, "cannot make topology: row_offsets promises {} nonzeros, more than any memory holds", nonzeros);
   if (nonzeros > 0 && csr.column_indices.data() == nullptr)
     fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
 }
@@ -337,7 +342,7 @@ const TopologyStatistics& Topology::statistics() const {
 void Topology::release_source() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot release the source of a topology: the handle is empty");
   state_->session()->device().require_here("release the source of a topology");
-  state_->release_source();
+  at_boundary("release", "the source of a topology", [&] { state_->release_source(); });
 }
 
 std::int64_t Topology::device_bytes() const {

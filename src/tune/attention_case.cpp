@@ -56,7 +56,7 @@ AttentionCase::AttentionCase(device::Device& device, const SparseAttention& prob
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
                 .output = output_.data(),
-                .saved = saved_.data()};
+                .saved = problem.saved != Saved::none ? saved_.data() : nullptr};
 }
 
 double AttentionCase::flops() const { return 2 * multiply_adds(operands_); }
@@ -104,14 +104,16 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
                 .output_gradient = output_gradient_.data(),
-                .saved = saved_.data(),
+                .saved = problem.forward.saved != Saved::none ? saved_.data() : nullptr,
                 .query_gradient = query_gradient_.data(),
                 .key_gradient = key_gradient_.data(),
                 .value_gradient = value_gradient_.data()};
 }
 
 AttentionArguments AttentionBackwardCase::forward_call() const {
-  return {.query = arguments_.query, .key = arguments_.key, .value = arguments_.value, .output = output_.data(), .saved = saved_.data()};
+  // Reading it, the backward pass has it const.
+  void* const saved = arguments_.saved != nullptr ? saved_.data() : nullptr;
+  return {.query = arguments_.query, .key = arguments_.key, .value = arguments_.value, .output = output_.data(), .saved = saved};
 }
 
 double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(operands_); }

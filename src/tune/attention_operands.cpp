@@ -9,6 +9,7 @@
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/reference.hpp"
+#include "tune/case.hpp"
 #include "tune/fill.hpp"
 
 namespace vostok::tune {
@@ -30,6 +31,8 @@ std::vector<float> random_heads(Dtype type, const ops::StoredMatrix& shape, std:
 }
 
 SparseAttention resolved(SparseAttention problem) {
+  some("batch", problem.batch);
+  some("n", problem.n);
   if (problem.value_size == 0) problem.value_size = problem.n;
   return problem;
 }

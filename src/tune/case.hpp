@@ -11,6 +11,8 @@
 #include <vostok/packed.hpp>
 #include <vostok/topology.hpp>
 
+#include "base/text.hpp"
+
 namespace vostok::tune {
 
 /// How right an output is.
@@ -29,6 +31,12 @@ struct CaseOperand {
 
 /// Multiply-adds that a reference may cost; beyond, a sample is compared.
 inline constexpr std::int64_t most_reference_work = 4'000'000'000;
+
+/// `value`; invalid_argument where there is nothing to make operands for, naming the field.
+inline std::int64_t some(const char* field, std::int64_t value) {
+  if (value == 0) fail(ErrorCode::invalid_argument, "cannot make operands: {} = 0 leaves nothing to compute", field);
+  return value;
+}
 
 class Case {
  public:

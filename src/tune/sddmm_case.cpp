@@ -41,6 +41,7 @@ SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr m
     : device_(device), mask_(std::move(mask)) {
   const TopologyStatistics statistics = sparse::statistics(mask_.rows, mask_.cols, mask_.row_offsets, mask_.column_indices);
   ops::validate(problem, statistics);
+  some("batch", problem.batch);
   query_ = ops::make_query(problem, statistics, {problem.n, problem.n}, &device);
   const Sddmm& resolved = query_->problem;
   const Dtype output = resolved.output.value_or(resolved.element);
@@ -58,9 +59,9 @@ SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr m
   arguments_ = {.lhs = lhs_.copy.data(),
                 .rhs = rhs_.copy.data(),
                 .output = guarded_.data(),
-                .multiplier = multiplier_.copy.data(),
-                .scale = scale,
-                .device_scale = static_cast<const float*>(device_scale_.copy.data())};
+                .multiplier = resolved.multiply ? multiplier_.copy.data() : nullptr,
+                .scale = resolved.scale == Scale::host ? scale : 1.0F,
+                .device_scale = resolved.scale == Scale::device ? static_cast<const float*>(device_scale_.copy.data()) : nullptr};
   make_reference(seed + 4);
 }
 
@@ -99,7 +100,7 @@ void SddmmCase::make_reference(std::uint64_t seed) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const std::int64_t entry = entries_[i];
       double value = products[i];
-      if (problem.scale != Scale::one) value *= static_cast<double>(arguments_.scale);
+      if (problem.scale != Scale::one) value *= static_cast<double>(device_scale_.values.front());
       if (problem.multiply) value *= static_cast<double>(multiplier_.values[static_cast<std::size_t>(b * problem.multiplier_stride + entry)]);
       if (problem.accumulate) value += static_cast<double>(initial_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
       reference_.push_back(value);

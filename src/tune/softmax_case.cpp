@@ -91,7 +91,7 @@ std::vector<float> SampledRows::gather(const sparse::Csr& matrix, const std::vec
 }
 
 SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed, float scale, bool in_place)
-    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, problem.batch, seed)), in_place_(in_place) {
+    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)), in_place_(in_place) {
   const float factor = problem.scale == Scale::one ? 1.0F : scale;
   const std::int64_t value_stride = stride_of(problem.value_stride, matrix_);
   const int alignment = problem.alignment_bytes;
@@ -110,8 +110,8 @@ SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse:
   arguments_ = {.values = in_place ? output_.data() : device_values_.data(),
                 .output = output_.data(),
                 .row_statistics = problem.statistics == RowStatistics::write ? static_cast<float*>(statistics_.data()) : nullptr,
-                .scale = factor,
-                .device_scale = static_cast<const float*>(device_scale_.data())};
+                .scale = problem.scale == Scale::host ? factor : 1.0F,
+                .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
   if (problem.statistics == RowStatistics::read) {
     std::vector<float> all;
     for (std::int64_t b = 0; b < problem.batch; ++b) {
@@ -160,7 +160,7 @@ void SoftmaxCase::compare_statistics(Check& check) const {
 
 SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed, float scale,
                                          bool in_place)
-    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, problem.batch, seed)), in_place_(in_place) {
+    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)), in_place_(in_place) {
   const float factor = problem.scale == Scale::one ? 1.0F : scale;
   const std::int64_t probability_stride = stride_of(problem.probability_stride, matrix_);
   const std::int64_t gradient_stride = stride_of(problem.output_gradient_stride, matrix_);
@@ -187,8 +187,8 @@ SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBa
   arguments_ = {.probabilities = device_probabilities_.data(),
                 .output_gradient = in_place ? output_.data() : device_gradients_.data(),
                 .input_gradient = output_.data(),
-                .scale = factor,
-                .device_scale = static_cast<const float*>(device_scale_.data())};
+                .scale = problem.scale == Scale::host ? factor : 1.0F,
+                .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
 }
 
 std::vector<CaseOperand> SoftmaxBackwardCase::operands() const {

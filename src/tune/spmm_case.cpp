@@ -52,10 +52,10 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
   arguments_ = {.values = values_.data(),
                 .dense = dense_.data(),
                 .output = output_.data(),
-                .bias = bias_.data(),
-                .residual = residual_.data(),
+                .bias = problem.epilogue.bias != Bias::none ? bias_.data() : nullptr,
+                .residual = problem.epilogue.residual ? residual_.data() : nullptr,
                 .scale = problem.epilogue.scale == Scale::host ? host_scale : 1.0F,
-                .device_scale = scale_.as<float>(),
+                .device_scale = problem.epilogue.scale == Scale::device ? scale_.as<float>() : nullptr,
                 .n = problem.n};
   make_samples(seed + 6);
 }

@@ -9,6 +9,7 @@
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/reference.hpp"
+#include "tune/case.hpp"
 #include "tune/fill.hpp"
 
 namespace vostok::tune {
@@ -30,6 +31,7 @@ std::int64_t batch_extent(const ops::StoredMatrix& shape, std::int64_t batch) {
 }  // namespace
 
 SpmmHost::SpmmHost(const Spmm& wanted, sparse::Csr matrix, std::uint64_t seed, float host_scale) : problem(wanted), walked(std::move(matrix)) {
+  some("batch", problem.batch);
   problem.output = wanted.output.value_or(wanted.element);
   if (problem.batch > 1 && problem.values_per_batch) value_stride = problem.value_stride != 0 ? problem.value_stride : walked.nonzeros();
   finite_values = sparse::value_facts(problem.element, std::span<const double>(walked.values)).all_finite();

@@ -230,9 +230,9 @@ TEST_CASE("attention's problem is refused by field and value where it makes no s
     CAPTURE(message);
     CHECK(message.find(part) != std::string::npos);
   };
-  refuse({.n = 0}, "n = 0");
+  refuse({.n = -1}, "n = -1");
   refuse({.n = 8, .value_size = -1}, "value_size = -1");
-  refuse({.n = 8, .batch = 0}, "batch = 0");
+  refuse({.n = 8, .batch = -1}, "batch = -1");
   refuse({.n = 8, .query_leading = 7}, "query_leading = 7");
   refuse({.n = 8, .batch = 2, .value_stride = 7}, "value_stride = 7");
   refuse({.n = 8, .batch = 2, .key_leading = 10, .key_stride = 9}, "key_stride = 9");

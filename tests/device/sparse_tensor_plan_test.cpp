@@ -8,6 +8,7 @@
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/sparse_strips.hpp"
 #include "plan/packed.hpp"
+#include "plan/packed_probe.hpp"
 #include "plan/topology_state.hpp"
 #include "tune/spmm_case.hpp"
 
@@ -76,15 +77,18 @@ TEST_CASE("sparse strips are made once, count as the topology's memory, and thei
 
     const ops::PackedFormat& format = *ops::find_packed_format(ops::sparse_format(Dtype::bf16));
     const test::Floats values(device, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1.0F));  // bits of 16 are taken
-    const PackedValues packed = plan::pack(topology, {.packing = &format}, {.values = values.data(), .element = Dtype::bf16}, nullptr);
+    const plan::PackedKind kind{.packing = &format};
+    const PackedValues packed = plan::pack(topology, kind, {.values = values.data(), .element = Dtype::bf16}, nullptr);
     std::vector<std::byte> bytes(static_cast<std::size_t>(packed.bytes()));
     device.copy_to_host(bytes.data(), packed.state()->memory(), packed.bytes());
     CHECK(format.used_bytes(form) <= packed.bytes());
-    CHECK_FALSE(format.foreign(device, form, bytes));
+    const plan::PackedProbe probe(topology, kind);
+    CHECK_FALSE(probe.first_foreign(bytes));
     std::vector<std::uint32_t> offsets(std::size_t{form.sparse.row_strips} * form.sparse.k_blocks);
     device.copy_to_host(offsets.data(), form.sparse.unit_offsets, static_cast<std::int64_t>(4 * offsets.size()));
-    bytes[std::size_t{offsets[5]} * packed_unit_bytes() + 2] ^= std::byte{1};
-    CHECK(format.foreign(device, form, bytes).value_or("") == "the header of strip 5 is not the topology's");
+    const std::size_t header = std::size_t{offsets[5]} * packed_unit_bytes() + 2;
+    bytes[header] ^= std::byte{1};
+    CHECK(probe.first_foreign(bytes) == header);
 
     const sparse::Csr repeats{.rows = 1, .cols = 4, .row_offsets = {0, 2}, .column_indices = {3, 3}};
     const Topology twice = context.topology(repeats.view());

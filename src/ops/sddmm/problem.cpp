@@ -58,7 +58,7 @@ Sddmm resolve(const Sddmm& problem, const TopologyStatistics& statistics) {
 void validate(const Sddmm& problem, const TopologyStatistics& statistics) {
   require_enumerators(object, problem);
   require_at_least(object, "n", problem.n, 0);
-  require_at_least(object, "batch", problem.batch, 1);
+  require_at_least(object, "batch", problem.batch, 0);
   require_alignment(object, problem.alignment_bytes, problem.element);
   const Dtype output = problem.output.value_or(problem.element);
   if (output != problem.element && output != Dtype::f32) refuse(object, "output", name(output), "f32 and the element type");

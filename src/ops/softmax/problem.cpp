@@ -22,7 +22,7 @@ Dtype widest_type(const P& problem) {
 template <class P>
 void validate_common(const char* object, const P& problem) {
   require_enumerators(object, problem);
-  require_at_least(object, "batch", problem.batch, 1);
+  require_at_least(object, "batch", problem.batch, 0);
   require_alignment(object, problem.alignment_bytes, widest_type(problem));
 }
 
@@ -40,6 +40,7 @@ std::int64_t resolved_stride(std::int64_t stride, std::int64_t batch, std::int64
 void validate(const Softmax& problem, const TopologyStatistics& statistics) {
   constexpr const char* object = "softmax";
   validate_common(object, problem);
+  checked_multiply(checked_multiply(problem.batch, statistics.rows, "row_statistics"), sizeof(float), "the bytes of row_statistics");
   validate_stride(object, "value_stride", problem, problem.value_stride, statistics.nonzeros);
   validate_stride(object, "output_stride", problem, problem.output_stride, statistics.nonzeros);
 }

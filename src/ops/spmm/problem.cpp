@@ -59,8 +59,8 @@ Spmm resolve(const Spmm& problem, const TopologyStatistics& statistics, const Si
 void validate(const Spmm& problem, const TopologyStatistics& statistics) {
   require_enumerators(object, problem);
   require_at_least(object, "n", problem.n, 0);
-  for (std::size_t i = 0; i < problem.n_values.size(); ++i) require_at_least(object, fmt::format("n_values[{}]", i).c_str(), problem.n_values[i], 1);
-  require_at_least(object, "batch", problem.batch, 1);
+  for (std::size_t i = 0; i < problem.n_values.size(); ++i) require_at_least(object, fmt::format("n_values[{}]", i).c_str(), problem.n_values[i], 0);
+  require_at_least(object, "batch", problem.batch, 0);
   require_alignment(object, problem.alignment_bytes, problem.element);
 
   const bool transposed = problem.sparse_transposed;
@@ -69,6 +69,9 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
   const std::int64_t n_most = largest_size(problem);
   resolve_index(object, problem.index, dense_rows);
   require_stride(object, "value_stride", problem.value_stride, statistics.nonzeros);
+  const std::int64_t sets = problem.values_per_batch ? problem.batch : 1;
+  checked_multiply(checked_multiply(sets, std::max(problem.value_stride, persistent_value_stride(statistics.nonzeros)), "the values' elements"),
+                   size_of(problem.element), "the values' bytes");
   require_matrix("dense", problem.dense_layout, dense_rows, n_most, problem.dense_leading, problem.dense_stride, problem, problem.element);
   require_matrix("output", problem.output_layout, output_rows, n_most, problem.output_leading, problem.output_stride, problem,
                  problem.output.value_or(problem.element));
@@ -90,6 +93,7 @@ std::vector<SizeRange> size_ranges(const Spmm& problem) {
   std::vector<SizeRange> ranges;
   std::int64_t least = 1;
   for (const std::int64_t size : sizes) {
+    if (size == 0) continue;
     const std::int64_t vector = 16 / size_of(problem.element);  // elements of the widest load
     const SizeRange aligned = {round_up(least, vector), size / vector * vector, vector};
     if (aligned.least <= aligned.most && least < size) ranges.push_back(aligned);

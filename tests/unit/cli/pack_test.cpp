@@ -130,10 +130,10 @@ TEST_CASE("a context that only compiles does not execute") {
   const Context context(Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
   const sparse::Csr matrix{.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}};
   const SpmmPlan plan = context.plan(Spmm{.n = 4}, context.topology(matrix.view()));
-  alignas(16) float memory[4] = {};
+  alignas(16) float memory[12] = {};
   const Workspace workspace = plan.make_workspace();
   const test::Caught error =
-      test::caught([&] { plan.execute(nullptr, {.values = memory, .dense = memory, .output = memory, .workspace = workspace}); });
+      test::caught([&] { plan.execute(nullptr, {.values = memory, .dense = memory + 4, .output = memory + 8, .workspace = workspace}); });
   CHECK(error.code == ErrorCode::no_device);
   CHECK(error.says("Fake GPU"));
 }

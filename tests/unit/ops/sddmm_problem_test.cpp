@@ -109,7 +109,7 @@ TEST_CASE("a query has the operands as they are stored") {
 TEST_CASE("a senseless value of an SDDMM is refused by field and value") {
   const std::vector<std::pair<Sddmm, const char*>> senseless = {
       {{.n = -1}, "n = -1"},
-      {{.n = 1, .batch = 0}, "batch = 0"},
+      {{.n = 1, .batch = -1}, "batch = -1"},
       {{.n = 8, .lhs_leading = 7}, "lhs_leading = 7"},
       {{.n = 8, .lhs_layout = Layout::column_major, .lhs_leading = 63}, "lhs_leading = 63"},
       {{.n = 8, .rhs_leading = 7}, "rhs_leading = 7"},

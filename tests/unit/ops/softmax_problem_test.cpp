@@ -96,7 +96,7 @@ TEST_CASE("a softmax's default output, packed strides and strides that nothing s
 }
 
 TEST_CASE("a softmax that makes no sense is refused by field and value") {
-  check_refused(Softmax{.batch = 0}, "batch = 0");
+  check_refused(Softmax{.batch = -1}, "batch = -1");
   check_refused(Softmax{.batch = 2, .value_stride = 100}, "value_stride = 100");
   check_refused(Softmax{.batch = 2, .output_stride = -1}, "output_stride = -1");
   check_refused(Softmax{.alignment_bytes = 2}, "alignment_bytes = 2");

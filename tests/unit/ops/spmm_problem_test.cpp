@@ -139,8 +139,8 @@ TEST_CASE("values that persist lie as the library packed them, whatever their st
 TEST_CASE("a senseless SpMM is refused by field and value") {
   const std::vector<std::pair<Spmm, const char*>> senseless = {
       {{.n = -1}, "n = -1"},
-      {{.n_values = {4, 0}}, "n_values[1] = 0"},
-      {{.n = 1, .batch = 0}, "batch = 0"},
+      {{.n_values = {4, -1}}, "n_values[1] = -1"},
+      {{.n = 1, .batch = -1}, "batch = -1"},
       {{.n = 8, .dense_leading = 7}, "dense_leading = 7"},
       {{.n = 8, .dense_layout = Layout::column_major, .dense_leading = 63}, "dense_leading = 63"},
       {{.n_values = {8, 9}, .output_leading = 8}, "output_leading = 8"},
@@ -176,6 +176,8 @@ TEST_CASE("sizes are those of the matrix that is multiplied: of A^T where A is t
 TEST_CASE("every n up to the largest is served, by a range of multiples of a vector where it is one") {
   CHECK(ops::size_ranges({.n = 0}).empty());
   CHECK(ops::size_ranges({.n = 7}) == std::vector<ops::SizeRange>{{7, 7}});
+  CHECK(ops::size_ranges({.n_values = {0}}).empty());
+  CHECK(ops::size_ranges({.n_values = {0, 1}}) == ops::size_ranges({.n_values = {1}}));
   CHECK(ops::size_ranges({.n_values = {20}, .element = Dtype::f16}) == std::vector<ops::SizeRange>{{8, 16, 8}, {1, 20}});
   const Spmm problem{.n_values = {64, 1, 64, 10}};
   CHECK(ops::largest_size(problem) == 64);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,6 +48,9 @@ class ScriptedTuning : public plan::TuningStore {
   }
   void set_winner(const plan::ProblemKey&, const plan::DeviceKey&, const plan::WinnerRecord& winner) override { winners.push_back(winner); }
 };
+
+/// Memory of an operand that nobody looks at, far from that of any other number: kernels of a fake device do nothing.
+inline float* no_memory(int number) { return reinterpret_cast<float*>(static_cast<std::uintptr_t>(number + 1) << 40); }
 
 struct Fixture {
   std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();

@@ -48,7 +48,7 @@ void plan_everything(const std::shared_ptr<plan::Session>& session) {
   const SpmmPlan product(make_plan(*planner, Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, topology, {}));
   const PackedValues packed = product.pack(nullptr, memory);
   const Workspace workspace = product.make_workspace();
-  product.execute(nullptr, {.packed = packed, .dense = memory, .output = memory, .workspace = workspace});
+  product.execute(nullptr, {.packed = packed, .dense = memory, .output = memory + 2048, .workspace = workspace});
   const SpmmPlan transposed(make_plan(*planner, Spmm{.n = 8, .sparse_transposed = true}, topology, {}));
   const Workspace other = transposed.make_workspace();
   const SddmmPlan sampled(make_plan(*planner, Sddmm{.n = 8, .math = Math::strict}, topology, {}));
