@@ -5,10 +5,9 @@
 #include "fuzz/input.hpp"
 
 void vostok::fuzz::read_input(std::string_view bytes) {
-  const InputFile file(bytes);
   cache::TuningContent content;
   takes([&] {
-    cache::Connection connection(file.path(), cache::Access::immutable, 0);
+    cache::Connection connection(std::string(bytes), "tuning.db");
     cache::check_schema(connection, cache::Content::tuning);
     cache::dump(connection);
     content = cache::all_rows(connection);
