@@ -70,18 +70,16 @@ Gradients run(const Context& context, const Block& block, Saved saved) {
   const Floats query(device, block.query), key(device, block.key), value(device, block.value), gradient(device, block.output_gradient);
   const Floats output = poisoned(block.output_gradient), dq = poisoned(block.query), dk = poisoned(block.key), dv = poisoned(block.value);
   const device::Buffer kept(device, std::max<std::int64_t>(forward.saved_bytes(), 256));
+  void* const given = saved != Saved::none ? kept.data() : nullptr;
   const Workspace forward_workspace = forward.make_workspace(), backward_workspace = backward.make_workspace();
-  forward.execute(nullptr, {.query = query.data(),
-                            .key = key.data(),
-                            .value = value.data(),
-                            .output = output.data(),
-                            .saved = kept.data(),
-                            .workspace = forward_workspace});
+  forward.execute(
+      nullptr,
+      {.query = query.data(), .key = key.data(), .value = value.data(), .output = output.data(), .saved = given, .workspace = forward_workspace});
   backward.execute(nullptr, {.query = query.data(),
                              .key = key.data(),
                              .value = value.data(),
                              .output_gradient = gradient.data(),
-                             .saved = kept.data(),
+                             .saved = given,
                              .query_gradient = dq.data(),
                              .key_gradient = dk.data(),
                              .value_gradient = dv.data(),

@@ -146,10 +146,11 @@ TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not 
     CHECK(topology.nonzeros() == csr.nonzeros());
     const PackedStructure packed = topology.state()->pointers({.packed_strips = true}).packed;
     CHECK(packed.units[0] > packed.row_strips * packed.k_blocks * packed_strip_units(PackedGrain::pair, 0, 1));  // there are pairs
-    const test::Floats memory(test::device_of(context), std::vector<float>(std::size_t{100} * 200));
+    const std::vector<float> zeros(std::size_t{100} * 200);
+    const test::Floats values(test::device_of(context), zeros), dense(test::device_of(context), zeros);
     const std::vector<std::function<void()>> refused = {[&] { context.plan(Spmm{.n = 8, .math = Math::strict}, topology); },
                                                         [&] { context.plan(Spmm{.n = 8, .sparse_transposed = true}, topology); },
-                                                        [&] { to_dense(topology, memory.data(), {.data = memory.data()}); },
+                                                        [&] { to_dense(topology, values.data(), {.data = dense.data()}); },
                                                         [&] { transpose(topology); },
                                                         [&] { sort_columns(topology); },
                                                         [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
