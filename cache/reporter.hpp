@@ -21,8 +21,8 @@ class Reporter {
   /// Logs the same, as often as asked, as information: nothing has failed. Never throws.
   void note(const std::string& sentence) const noexcept;
 
-  /// While it lives, what this thread reports is kept; then it is logged. A user's sink may ask the cache again: it must not be called under a lock of
-  /// the cache's. Made before that is taken.
+  /// While it lives, what this thread reports is kept; then it is logged. A user's sink may ask the cache again: it must not be called under a lock
+  /// of the cache's. Made before that is taken.
   class Hold {
    public:
     explicit Hold(const Reporter& reporter);

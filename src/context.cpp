@@ -105,8 +105,8 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
 template <class Problem>
   requires Problem::masked
 Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
-  return Plan<Problem>(planned(*this, problem, topology, options,
-                               [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, topology, options); }));
+  return Plan<Problem>(
+      planned(*this, problem, topology, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, topology, options); }));
 }
 
 template <class Problem>

@@ -85,8 +85,8 @@ struct Options {
   /// Plans take choices that were tuned for exactly their problem on a device of this kind, and nothing else: no neighbour's, no heuristic's, no
   /// measurement now. Every effort is `cached`. Without such a choice plan() fails with missing_choice.
   bool cache_only = false;
-  std::optional<std::filesystem::path> nvrtc = {};           ///< libnvrtc to use; default: searched for
-  int compile_threads = 0;                                   ///< 0: one per core
+  std::optional<std::filesystem::path> nvrtc = {};  ///< libnvrtc to use; default: searched for
+  int compile_threads = 0;                          ///< 0: one per core
   /// One line at a time; called from any thread, by several at once, and free to use the library. Default: warnings and the emulator notice go to
   /// stderr.
   std::function<void(LogLevel, std::string_view)> log = {};

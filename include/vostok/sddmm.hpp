@@ -10,8 +10,8 @@ namespace vostok {
 
 /// Operands of one SDDMM. Device pointers, of the types and alignment that the problem declared.
 struct SddmmArguments {
-  const void* lhs = nullptr;            ///< A
-  const void* rhs = nullptr;            ///< B
+  const void* lhs = nullptr;  ///< A
+  const void* rhs = nullptr;  ///< B
   /// D's nonzeros in CSR order, [batch, nonzeros]; shares no element with another operand, but may be `multiplier` where that has the same type
   /// and strides.
   void* output = nullptr;
@@ -27,8 +27,8 @@ struct Sddmm {
   using Arguments = SddmmArguments;
   static constexpr bool masked = true;  ///< planned with a topology
 
-  std::int64_t n = 0;  ///< inner size; 0 is legal: every product is 0
-  std::int64_t batch = 1;  ///< 0: nothing to do
+  std::int64_t n = 0;                          ///< inner size; 0 is legal: every product is 0
+  std::int64_t batch = 1;                      ///< 0: nothing to do
   Dtype element = Dtype::f32;                  ///< type of A, B and C
   std::optional<Dtype> output = std::nullopt;  ///< of D: f32 or the element type; default: element
   IndexType index = IndexType::automatic;

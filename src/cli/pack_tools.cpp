@@ -1,7 +1,7 @@
 #include "cli/pack_tools.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -19,11 +19,9 @@ namespace {
 template <class Problem>
 constexpr bool writes_values = std::is_same_v<Problem, Sddmm> || std::is_same_v<Problem, Softmax> || std::is_same_v<Problem, SoftmaxBackward>;
 
-/// Operands that are named and never touched.
-struct Nowhere {
-  alignas(256) std::byte bytes[256] = {};
-  void* data() { return bytes; }
-};
+/// Addresses of operands that are named and never touched. Between them lies more than any operand takes.
+void* nowhere() { return reinterpret_cast<void*>(std::uintptr_t{1} << 12U); }       // NOLINT(performance-no-int-to-ptr): no memory
+void* nowhere_else() { return reinterpret_cast<void*>(std::uintptr_t{1} << 62U); }  // NOLINT(performance-no-int-to-ptr): no memory
 
 /// A tool whose result takes kernels that run says so once all of them are compiled.
 template <class Tool>
@@ -36,12 +34,11 @@ void compile(const Tool& tool) {
 }
 
 void compile_conversions(const Context& context, const Topology& topology, Dtype type) {
-  Nowhere nowhere;
   const auto [rows, cols] = std::pair(topology.rows(), topology.cols());
-  const DenseView dense{.data = nowhere.data(), .rows = rows, .cols = cols, .element = type};
+  const DenseView dense{.data = nowhere(), .rows = rows, .cols = cols, .element = type};
   compile([&] { sparse_above(context, dense, 0); });
   for (const Per per : {Per::matrix, Per::row}) compile([&] { sparse_largest(context, dense, 1, per); });
-  to_dense(topology, nowhere.data(), {.data = nowhere.data(), .element = type});
+  to_dense(topology, nowhere(), {.data = nowhere_else(), .element = type});
 }
 
 void compile_permutations(const Context& context, const sparse::Csr& matrix, const Topology& topology) {
@@ -53,10 +50,9 @@ void compile_permutations(const Context& context, const sparse::Csr& matrix, con
 }
 
 void compile_linear_indices(const Topology& topology) {
-  Nowhere nowhere;
-  linear_indices(topology, static_cast<std::int64_t*>(nowhere.data()));
+  linear_indices(topology, static_cast<std::int64_t*>(nowhere()));
   constexpr std::int64_t most_narrow = std::int64_t{1} << 31;
-  if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere.data()));
+  if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere()));
 }
 
 /// Of the matrix's own sparsity: arrays are made for the nonzeros that a mask has.

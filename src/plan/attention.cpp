@@ -52,10 +52,8 @@ struct AttentionState final : ComposedState<SparseAttention> {
     const AttentionRegions regions = of.regions();
     const Alignment alignment = declared(problem.alignment_bytes, problem.element);
     const bool attends = topology.nonzeros() > 0;
-    operands = {heads_operand("query", regions.query, alignment, attends),
-                heads_operand("key", regions.key, alignment, attends),
-                heads_operand("value", regions.value, alignment, attends),
-                heads_operand("output", regions.output, alignment, true, true),
+    operands = {heads_operand("query", regions.query, alignment, attends), heads_operand("key", regions.key, alignment, attends),
+                heads_operand("value", regions.value, alignment, attends), heads_operand("output", regions.output, alignment, true, true),
                 saved_operand(problem, saved_bytes, true)};
   }
 

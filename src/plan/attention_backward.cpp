@@ -87,8 +87,9 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
-    const std::array<const void*, 8> pointers{arguments.query, arguments.key,           arguments.value,         arguments.output_gradient,
-                                              arguments.saved, arguments.query_gradient, arguments.key_gradient, arguments.value_gradient};
+    const std::array<const void*, 8> pointers{arguments.query,           arguments.key,           arguments.value,
+                                              arguments.output_gradient, arguments.saved,         arguments.query_gradient,
+                                              arguments.key_gradient,    arguments.value_gradient};
     require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 

@@ -171,7 +171,8 @@ std::int64_t AttentionSteps::saved_bytes() const {
   switch (problem_.saved) {
     case Saved::none: return 0;
     case Saved::probabilities: return bytes(problem_.element);
-    case Saved::row_statistics: return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float), "the statistics' bytes");
+    case Saved::row_statistics:
+      return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float), "the statistics' bytes");
   }
   return 0;
 }

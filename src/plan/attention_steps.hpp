@@ -23,11 +23,7 @@ struct AttentionRegions {
 
 /// An array of all heads, needed where it is used and has elements.
 inline Operand heads_operand(const char* name, const Region& region, Alignment alignment, bool used, bool written = false) {
-  return {.name = name,
-          .wanted = needed_if(used && region.bytes() > 0),
-          .alignment_bytes = alignment,
-          .region = region,
-          .written = written};
+  return {.name = name, .wanted = needed_if(used && region.bytes() > 0), .alignment_bytes = alignment, .region = region, .written = written};
 }
 
 /// What the forward pass leaves: it writes that, and the backward pass reads it.

@@ -83,12 +83,7 @@ struct Operation<BiasActivation> : DenseOperation<BiasActivation, ops::BiasActiv
     const Region matrices = array_region(images(problem), problem.element);
     return {{{"input", Wanted::needed, alignment, matrices},
              bias_operand(problem.bias != Bias::none, problem.bias == Bias::per_row ? problem.rows : problem.columns),
-             {.name = "output",
-              .wanted = Wanted::needed,
-              .alignment_bytes = alignment,
-              .region = matrices,
-              .written = true,
-              .in_place_of = 0}}};
+             {.name = "output", .wanted = Wanted::needed, .alignment_bytes = alignment, .region = matrices, .written = true, .in_place_of = 0}}};
   }
   static std::array<const void*, 3> pointers(const BiasActivationArguments& call) { return {call.input, call.bias, call.output}; }
 };

@@ -10,8 +10,8 @@
 
 namespace vostok::plan {
 
-/// Lines of `length` bytes: `outer` groups, `outer_step` apart, of `inner` lines, `inner_step` apart. A single group is one of one line after another:
-/// outer is 1 where only one of the two counts.
+/// Lines of `length` bytes: `outer` groups, `outer_step` apart, of `inner` lines, `inner_step` apart. A single group is one of one line after
+/// another: outer is 1 where only one of the two counts.
 struct Region {
   std::int64_t outer = 1;
   std::int64_t outer_step = 0;

@@ -47,11 +47,7 @@ struct Operation<Sddmm> {
               .region = stored,
               .written = true,
               .in_place_of = in_place_if(output == problem.element && stored == multiplier, 3)},
-             {.name = "multiplier",
-              .wanted = needed_if_asked(problem.multiply),
-              .alignment_bytes = in,
-              .region = multiplier,
-              .asked_by = "multiply"},
+             {.name = "multiplier", .wanted = needed_if_asked(problem.multiply), .alignment_bytes = in, .region = multiplier, .asked_by = "multiply"},
              device_scale_operand(problem.scale, "scale = device")}};
   }
   static std::array<const void*, 5> pointers(const SddmmArguments& call) {

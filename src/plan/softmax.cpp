@@ -26,8 +26,7 @@ struct Operation<Softmax> {
   static bool transposed(const Softmax&) { return false; }
   /// Statistics are written for empty rows, too.
   static std::vector<ops::SizeRange> ranges(const Softmax& problem, const TopologyStatistics& statistics) {
-    return one_choice(problem.batch > 0 &&
-                      (statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0)));
+    return one_choice(problem.batch > 0 && (statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0)));
   }
   static std::shared_ptr<ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
                                            const device::Device* device) {

@@ -55,8 +55,7 @@ struct Operation<Spmm> {
     const std::int64_t inner = transposed ? statistics.rows : statistics.cols;
     const auto dense = ops::stored_matrix(problem.dense_layout, inner, n, problem.dense_leading, problem.dense_stride);
     const auto product = ops::stored_matrix(problem.output_layout, rows, n, problem.output_leading, problem.output_stride);
-    const Region values =
-        array_region(statistics.nonzeros, problem.element, problem.values_per_batch ? problem.batch : 1, problem.value_stride);
+    const Region values = array_region(statistics.nonzeros, problem.element, problem.values_per_batch ? problem.batch : 1, problem.value_stride);
     const Region stored = matrix_region(product, output, problem.batch);
     const std::int64_t biases = epilogue.bias == Bias::per_row ? rows : n;
     return {{{"values", needed_if(multiplies && !packs), in, packs ? Region{} : values},

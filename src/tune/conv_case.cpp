@@ -97,7 +97,8 @@ BiasActivationCase::BiasActivationCase(device::Device& device, const BiasActivat
 
   input_ = upload(device, type, input, problem.alignment_bytes);
   bias_ = upload(device, Dtype::f32, bias, 4);
-  arguments_ = {.input = in_place ? output_data() : input_.data(), .bias = problem.bias != Bias::none ? bias_.data() : nullptr, .output = output_data()};
+  arguments_ = {
+      .input = in_place ? output_data() : input_.data(), .bias = problem.bias != Bias::none ? bias_.data() : nullptr, .output = output_data()};
 }
 
 Im2colCase::Im2colCase(device::Device& device, const Im2col& problem, std::uint64_t seed) {

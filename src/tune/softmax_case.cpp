@@ -91,7 +91,11 @@ std::vector<float> SampledRows::gather(const sparse::Csr& matrix, const std::vec
 }
 
 SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed, float scale, bool in_place)
-    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)), in_place_(in_place) {
+    : device_(device),
+      problem_(problem),
+      matrix_(std::move(matrix)),
+      sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)),
+      in_place_(in_place) {
   const float factor = problem.scale == Scale::one ? 1.0F : scale;
   const std::int64_t value_stride = stride_of(problem.value_stride, matrix_);
   const int alignment = problem.alignment_bytes;
@@ -160,7 +164,11 @@ void SoftmaxCase::compare_statistics(Check& check) const {
 
 SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed, float scale,
                                          bool in_place)
-    : device_(device), problem_(problem), matrix_(std::move(matrix)), sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)), in_place_(in_place) {
+    : device_(device),
+      problem_(problem),
+      matrix_(std::move(matrix)),
+      sample_(SampledRows::of(matrix_, some("batch", problem.batch), seed)),
+      in_place_(in_place) {
   const float factor = problem.scale == Scale::one ? 1.0F : scale;
   const std::int64_t probability_stride = stride_of(problem.probability_stride, matrix_);
   const std::int64_t gradient_stride = stride_of(problem.output_gradient_stride, matrix_);

@@ -176,8 +176,8 @@ TEST_CASE("a file with a right digest and wrong 2:4 metadata is refused with a s
 TEST_CASE("values of A^T in packed strips are checked by the transpose") {
   test::on_every_device([](const Context& context) {
     const Topology topology = context.topology(mask().view());
-    const SpmmPlan plan = context.plan(
-        Spmm{.n = 16, .element = Dtype::f16, .sparse_transposed = true, .value_lifetime = ValueLifetime::persistent}, topology, {.family = "unpack_mma"});
+    const SpmmPlan plan = context.plan(Spmm{.n = 16, .element = Dtype::f16, .sparse_transposed = true, .value_lifetime = ValueLifetime::persistent},
+                                       topology, {.family = "unpack_mma"});
     const std::vector<std::byte> stored = sparse::to_storage(Dtype::f16, sparse::normal_values(topology.nonzeros(), seed));
     device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
     test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());

@@ -97,20 +97,19 @@ TEST_CASE("offsets and sizes of a structure that promise more than memory holds 
       CAPTURE(end);
       const std::int64_t offsets[2] = {0, end};
       for (const std::int64_t nonzeros : {std::int64_t{-1}, end})
-        CHECK(contains(refused([&] { context.topology({.rows = 1, .cols = 4, .row_offsets = offsets, .column_indices = columns, .nonzeros = nonzeros}); }),
-                       std::to_string(end)));
+        CHECK(contains(
+            refused([&] { context.topology({.rows = 1, .cols = 4, .row_offsets = offsets, .column_indices = columns, .nonzeros = nonzeros}); }),
+            std::to_string(end)));
       device::Device& device = test::device_of(context);
       device::Buffer on_device(device, sizeof(offsets));
       device.copy_to_device(on_device.data(), offsets, sizeof(offsets));
       for (const std::int64_t nonzeros : {std::int64_t{-1}, end})
-        CHECK(contains(refused([&] {
-                         context.topology({.rows = 1,
-                                           .cols = 4,
-                                           .row_offsets = on_device.as<const std::int64_t>(),
-                                           .column_indices = columns,
-                                           .nonzeros = nonzeros});
-                       }),
-                       std::to_string(end)));
+        CHECK(contains(
+            refused([&] {
+              context.topology(
+                  {.rows = 1, .cols = 4, .row_offsets = on_device.as<const std::int64_t>(), .column_indices = columns, .nonzeros = nonzeros});
+            }),
+            std::to_string(end)));
     }
     const std::int64_t offsets[2] = {0, 1};
     for (const std::int64_t size : {std::int64_t{-1}, least, most, large}) {

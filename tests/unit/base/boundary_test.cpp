@@ -31,8 +31,9 @@ TEST_CASE("exceptions of the standard library leave a call as errors that say wh
   std::string message;
   CHECK(code_for(std::bad_alloc(), message) == ErrorCode::out_of_memory);
   CHECK(contains(message, "cannot plan SpMM"));
-  CHECK(code_of([] { at_boundary("plan", "SpMM", [] { return std::vector<int>().max_size() + std::string(static_cast<std::size_t>(-1), 'x').size(); }); },
-                &message) == ErrorCode::out_of_memory);
+  CHECK(code_of(
+            [] { at_boundary("plan", "SpMM", [] { return std::vector<int>().max_size() + std::string(static_cast<std::size_t>(-1), 'x').size(); }); },
+            &message) == ErrorCode::out_of_memory);
   CHECK(code_for(std::filesystem::filesystem_error("read", "/some/file", std::make_error_code(std::errc::is_a_directory)), message) ==
         ErrorCode::io_failure);
   CHECK(contains(message, "/some/file"));

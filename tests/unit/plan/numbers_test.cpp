@@ -118,7 +118,8 @@ TEST_CASE("a problem's numbers and enumerators at the ends of their types are re
   Planning planning;
   planning.attempt_all(Spmm{.n = 8});
   planning.attempt_all(Spmm{.n = 8, .batch = 3, .values_per_batch = true, .value_lifetime = ValueLifetime::persistent});
-  planning.attempt_all(Spmm{.n = 8, .batch = 0, .values_per_batch = true, .dense_layout = Layout::column_major, .output_layout = Layout::column_major});
+  planning.attempt_all(
+      Spmm{.n = 8, .batch = 0, .values_per_batch = true, .dense_layout = Layout::column_major, .output_layout = Layout::column_major});
   planning.attempt_all(Sddmm{.n = 8});
   planning.attempt_all(Sddmm{.n = 8, .batch = 3, .lhs_layout = Layout::column_major, .rhs_layout = Layout::column_major, .multiply = true});
   planning.attempt_all(Softmax{.batch = 2, .statistics = RowStatistics::write});

@@ -208,13 +208,10 @@ TEST_CASE("operands that lie between one another are legal, in whichever layout"
   spmm.legal(slices((leading - 8) * 4));
   spmm.refused(slices(4 * 4), {".output", ".dense"});
   spmm.refused(slices(leading * 4), {".output", ".dense"});
-  const Calls<Spmm> columns(planned,
-                            {.n = 8,
-                             .dense_layout = Layout::column_major,
-                             .output_layout = Layout::column_major,
-                             .dense_leading = leading,
-                             .output_leading = leading},
-                            spmm_call);
+  const Calls<Spmm> columns(
+      planned,
+      {.n = 8, .dense_layout = Layout::column_major, .output_layout = Layout::column_major, .dense_leading = leading, .output_leading = leading},
+      spmm_call);
   columns.legal(slices(40 * 4));
   columns.refused(slices(36 * 4), {".output", ".dense"});
 

@@ -37,7 +37,10 @@ std::vector<Noted> launches(const Problem& problem, const typename Problem::Argu
 
 /// Of an SpMM that packs, multiplies and, with slices of k, adds up.
 std::vector<Noted> product_launches(const Spmm& problem, const PlanOptions& options) {
-  return launches(problem, SpmmArguments{.values = test::no_memory(0), .dense = test::no_memory(1), .output = test::no_memory(2), .workspace = test::no_memory(3)}, options);
+  return launches(
+      problem,
+      SpmmArguments{.values = test::no_memory(0), .dense = test::no_memory(1), .output = test::no_memory(2), .workspace = test::no_memory(3)},
+      options);
 }
 
 bool makes_operands(const Noted& launch) {
@@ -64,8 +67,7 @@ TEST_CASE("blocks that make operands share the multiprocessors evenly: shared me
   Spmm unaligned{.n = 64};
   unaligned.alignment_bytes = 4;  // not to be copied as it lies
   const std::vector<Noted> product = product_launches(unaligned, {.family = "unpack_wgmma"});
-  const std::vector<Noted> sample =
-      launches(Sddmm{.n = 64}, sample_call, {.family = "tensor_sample"});
+  const std::vector<Noted> sample = launches(Sddmm{.n = 64}, sample_call, {.family = "tensor_sample"});
   for (const std::vector<Noted>& list : {product, sample}) {
     int made = 0;
     for (const Noted& launch : list) {
@@ -81,8 +83,7 @@ TEST_CASE("blocks that make operands share the multiprocessors evenly: shared me
 }
 
 TEST_CASE("operands of an SDDMM in parts of n start afterwards: the sum of parts of the call before comes first") {
-  const std::vector<Noted> list =
-      launches(Sddmm{.n = 16384}, sample_call, {.family = "tensor_sample"});
+  const std::vector<Noted> list = launches(Sddmm{.n = 16384}, sample_call, {.family = "tensor_sample"});
   REQUIRE(list.size() == 3);
   CHECK(list.back().kernel.find("sum_parts") != std::string::npos);
   for (const Noted& launch : list) {
