@@ -95,6 +95,7 @@ TEST_CASE("attention without sizes gives every key the same weight, and its scal
     const test::Floats output(test::device_of(context), std::vector<float>(2, NAN));
     const Workspace workspace = plan.make_workspace();
     plan.execute(nullptr, {.value = value.data(), .output = output.data(), .workspace = workspace});
+    test::device_of(context).synchronize(nullptr);
     CHECK(output.read() == std::vector<float>{2, 5});
   });
 }
