@@ -10,24 +10,28 @@ Reporter::Reporter(std::shared_ptr<Logger> logger, std::function<void()> count_w
 void Reporter::degraded(const std::string& sentence) const noexcept {
   try {
     if (count_warning_) count_warning_();
+  } catch (...) {  // what cannot be counted is still told
+  }
+  tell({LogLevel::warning, sentence});
+}
+
+void Reporter::note(const std::string& sentence) const noexcept { tell({LogLevel::info, sentence}); }
+
+void Reporter::tell(Line line) const noexcept {
+  try {
     const std::lock_guard lock(mutex_);
-    if (const auto held = held_.find(std::this_thread::get_id()); held != held_.end()) return held->second.push_back(sentence);
-  } catch (...) {  // what cannot be counted or kept is still told
+    if (const auto held = held_.find(std::this_thread::get_id()); held != held_.end()) return held->second.push_back(std::move(line));
+  } catch (...) {  // what cannot be kept is told at once
   }
-  log(sentence);
+  log(line);
 }
 
-void Reporter::log(const std::string& sentence) const noexcept {
+void Reporter::log(const Line& line) const noexcept {
   try {
-    if (logger_) logger_->warning_once("cache: " + sentence);
+    if (!logger_) return;
+    if (line.level == LogLevel::warning) logger_->warning_once("cache: " + line.sentence);
+    else logger_->info("cache: " + line.sentence);
   } catch (...) {  // a user's sink that throws must not turn a slower start into a failed one
-  }
-}
-
-void Reporter::note(const std::string& sentence) const noexcept {
-  try {
-    if (logger_) logger_->info("cache: " + sentence);
-  } catch (...) {  // as above
   }
 }
 
@@ -38,14 +42,14 @@ Reporter::Hold::Hold(const Reporter& reporter) : reporter_(reporter) {
 
 Reporter::Hold::~Hold() {
   if (!outermost_) return;
-  std::vector<std::string> sentences;
+  std::vector<Line> lines;
   {
     const std::lock_guard lock(reporter_.mutex_);
     const auto held = reporter_.held_.find(std::this_thread::get_id());
-    sentences = std::move(held->second);
+    lines = std::move(held->second);
     reporter_.held_.erase(held);
   }
-  for (const std::string& sentence : sentences) reporter_.log(sentence);
+  for (const Line& line : lines) reporter_.log(line);
 }
 
 }  // namespace vostok::cache

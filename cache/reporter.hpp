@@ -36,12 +36,17 @@ class Reporter {
   };
 
  private:
-  void log(const std::string& sentence) const noexcept;
+  struct Line {
+    LogLevel level;
+    std::string sentence;
+  };
+  void tell(Line line) const noexcept;
+  void log(const Line& line) const noexcept;
 
   std::shared_ptr<Logger> logger_;
   std::function<void()> count_warning_;
   mutable std::mutex mutex_;
-  mutable std::map<std::thread::id, std::vector<std::string>> held_;  ///< of threads with a Hold
+  mutable std::map<std::thread::id, std::vector<Line>> held_;  ///< of threads with a Hold
 };
 
 }  // namespace vostok::cache

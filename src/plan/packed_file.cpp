@@ -13,10 +13,10 @@
 #include "base/digest.hpp"
 #include "base/field_map.hpp"
 #include "base/number_text.hpp"
+#include "base/regular_file.hpp"
 #include "base/text.hpp"
 #include "plan/packed.hpp"
 #include "plan/packed_probe.hpp"
-#include "plan/regular_file.hpp"
 #include "plan/topology_state.hpp"
 
 namespace vostok {
@@ -184,15 +184,26 @@ PackedValues load_packed(const Topology& topology, std::span<const std::byte> by
   return naming_file(name, [&] { return load_bytes(topology, bytes, name); });
 }
 
+namespace {
+
+/// At most all that the file had when it was opened.
+std::vector<std::byte> first_bytes(const RegularFile& file, std::int64_t count) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(count, file.bytes())));
+  if (file.read(0, bytes) < bytes.size()) file.refuse("it became shorter meanwhile");
+  return bytes;
+}
+
+}  // namespace
+
 PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) {
   const std::string name = path.string();
   return naming_file(name, [&] {
     const RegularFile file(path);
     // A file that does not fit is not read to its end.
-    const std::vector<std::byte> front = file.read(std::int64_t{sizeof(Prefix)} + most_description_bytes);
+    const std::vector<std::byte> front = first_bytes(file, std::int64_t{sizeof(Prefix)} + most_description_bytes);
     const Prefix prefix = checked_prefix(front, static_cast<std::uint64_t>(file.bytes()), name);
     checked_kind(topology, text_of(std::span(front).subspan(sizeof(Prefix), prefix.description_bytes)), prefix.value_bytes, name);
-    return load_bytes(topology, file.read(file.bytes()), name);
+    return load_bytes(topology, first_bytes(file, file.bytes()), name);
   });
 }
 

@@ -55,5 +55,5 @@ TEST_CASE("pipes, devices and folders are refused at once") {
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(mentions(reason(folder / "pipe", 10), "no regular file"));
   CHECK(mentions(reason("/dev/zero", 10), "no regular file"));
-  CHECK(mentions(reason(folder.path(), 10), "no regular file"));
+  CHECK(mentions(reason(folder.path(), 10), "it is a folder"));
 }
