@@ -11,6 +11,7 @@
 #include "base/words.hpp"
 #include "cli/commands.hpp"
 #include "cli/matrix_source.hpp"
+#include "cli/usage_error.hpp"
 #include "sparse/text_file.hpp"
 
 namespace vostok::cli {
@@ -34,7 +35,7 @@ void require_problem_only(const CLI::App& parsed) {
     if (operation.get_option(option)->count() > 0) fail(ErrorCode::invalid_argument, "{} is an option of the command, not of a problem", option);
 }
 
-/// By the options of `vostok run`. Errors: invalid_argument; CLI::ParseError.
+/// By the options of `vostok run`. Errors: invalid_argument.
 void parse_line(ProblemLine& line, std::string_view content, const fs::path& folder) {
   CLI::App app("a problem", "problem");
   app.require_subcommand(1);
@@ -46,18 +47,14 @@ void parse_line(ProblemLine& line, std::string_view content, const fs::path& fol
     std::vector<std::string> words = split_words(content);
     std::reverse(words.begin(), words.end());  // as it wants them
     app.parse(std::move(words));
-  } catch (const CLI::ParseError&) {
+  } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty()) fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
-    throw;
+    if (error.get_exit_code() == 0) fail(ErrorCode::invalid_argument, "--help is no problem");  // it ends the parsing as an error does
+    fail(ErrorCode::invalid_argument, "{}", usage_text(app, error));
   }
   require_problem_only(app);
   require_matrix(line.options, *line.job);
   if (!line.options.matrix.empty()) line.options.matrix = (folder / line.options.matrix).string();  // an absolute path stays itself
-}
-
-std::string reason_of(const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return "--help is no problem";  // --help ends the parsing as an error does
-  return error.what();
 }
 
 }  // namespace
@@ -78,8 +75,6 @@ std::vector<ProblemLine> parse_problems(std::string_view text, const fs::path& p
     line.text = printable(content);
     try {
       parse_line(line, content, path.parent_path());
-    } catch (const CLI::ParseError& error) {
-      fail(ErrorCode::invalid_argument, "cannot read {}: {}", place_of(path, line), printable(reason_of(error)));
     } catch (const Error& error) {
       fail(error.code(), "cannot read {}: {}", place_of(path, line), printable(error.what()));
     }

@@ -35,6 +35,7 @@ TEST_CASE("arguments that nobody takes are told in their order, and before what 
   check_all(tool, {{spmm + Arguments{"--n", "4", "one", "two", "three"}, {"these arguments were not expected: one two three"}},
                    {spmm + Arguments{"--n", "4", "--unknown", "5"}, {"these arguments were not expected: --unknown 5"}},
                    {spmm + Arguments{"--m", "4"}, {"these arguments were not expected: --m 4"}},
+                   {{"tune", "--problems", problems}, {problems + ":1: these arguments were not expected: extra words here"}},
                    {{"doctor", "extra"}, {"this argument was not expected: extra", "Try: vostok doctor --help"}}});
 }
 
