@@ -58,6 +58,15 @@ LaunchWatch watch(const device::Device& device, ProgressLine& progress) {
           ProgressLine::is_on_terminal() ? milliseconds(500) : milliseconds(10'000)};
 }
 
+/// A batch of nothing has no operands to make.
+bool has_operands(const AnyProblem& any) {
+  const auto batch = [](const auto& problem) {
+    if constexpr (requires { problem.forward; }) return problem.forward.batch;
+    else return problem.batch;
+  };
+  return std::visit(batch, any) > 0;
+}
+
 /// Plans, executes on checked operands and measures.
 RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress, const std::filesystem::path& tool) {
   sparse::Csr matrix = load_matrix(options, job);
@@ -70,6 +79,7 @@ RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progres
   report.subject = job.describe(report.matrix ? report.matrix->statistics : TopologyStatistics{});
   const AnyPlan plan = add_plan(report, options, job, context, loaded.topology, progress);
 
+  if (!has_operands(job.value())) return report;
   LaunchWatch waiting = watch(device, progress);
   waiting.begin("making operands and their float64 result", 0);
   const std::unique_ptr<tune::Case> operands = job.make_case(device, loaded.matrix, options.plan.seed);

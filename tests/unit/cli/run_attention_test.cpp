@@ -62,7 +62,6 @@ TEST_CASE("attention: bad input is refused by name") {
   refuse({}, {"--n", "Try: vostok run attention --help"});
   refuse({"--n", "0"}, {"n = 0"});
   refuse({"--n", "4", "--value-size=-1"}, {"--value-size: -1 is less than 0"});
-  refuse({"--n", "4", "--batch", "0"}, {"batch = 0"});
   check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band", "40x8"})), {"'40x8'", "4096x256x0.95"});
   check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band=-4x8x0.5"})), {"-4 rows"});
   check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band", "40x8x2"})), {"sparsity", "2"});

@@ -93,7 +93,6 @@ TEST_CASE("spmm: a value that makes no sense is refused by the library, by name"
     check_refused(tool.run(on_emulator("spmm", Arguments{"--random", "8x8x0.5", "--n", "4"} + options)), parts);
   };
   refuse({"--alignment", "3"}, {"alignment_bytes = 3"});
-  refuse({"--batch", "0"}, {"batch = 0"});
   refuse({"--leading", "3"}, {"dense_leading = 3"});
   refuse({"--output-leading=-1"}, {"--output-leading: -1 is less than 0"});
   refuse({"--set", "output_leading=-1"}, {"output_leading = -1"});

@@ -114,6 +114,25 @@ TEST_CASE("wrong usage is refused with the option and where to read on") {
   check_refused(tool.run({"run"}), {"Try: vostok run --help"});
 }
 
+TEST_CASE("a batch of nothing runs, launches nothing and is right, by every operation") {
+  const Tool tool;
+  const Arguments masked = {"--random", "8x8x0.5", "--batch", "0", "--json"};
+  for (const Arguments& line :
+       {on_emulator("spmm", masked + Arguments{"--n", "4"}), on_emulator("spmm", masked + Arguments{"--n", "4", "--value-lifetime", "persistent"}),
+        on_emulator("sddmm", masked + Arguments{"--n", "4"}), on_emulator("softmax", masked),
+        on_emulator("softmax", masked + Arguments{"--backward"}), on_emulator("attention", masked + Arguments{"--n", "4"}),
+        on_emulator("attention", masked + Arguments{"--n", "4", "--backward"}),
+        on_emulator("bias", {"--rows", "4", "--columns", "4", "--batch", "0", "--json"}),
+        on_emulator("depthwise", {"--channels", "2", "--height", "8", "--batch", "0", "--json"}),
+        on_emulator("im2col", {"--channels", "2", "--height", "8", "--width", "8", "--batch", "0", "--json"})}) {
+    CAPTURE(line[1]);
+    const auto object = json_of(tool.run(line));
+    CHECK(object["verified"] == true);
+    CHECK(object["batch"] == 0);
+    CHECK(object["median_us"].is_null());
+  }
+}
+
 TEST_CASE("absurd sizes are refused before memory is asked for") {
   const Tool tool;
   check_refused(tool.run(spmm({"--random", "100000x100000x0.5", "--n", "1"})), {"nonzeros"});
