@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <vostok/context.hpp>
+
 namespace vostok::cache {
 
 Reporter::Reporter(std::shared_ptr<Logger> logger, std::function<void()> count_warning)

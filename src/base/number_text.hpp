@@ -34,8 +34,9 @@ template <class Number>
   requires std::integral<Number> || std::floating_point<Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, value);
   if (rest != end || text.empty()) return std::nullopt;
   if (error == std::errc()) return value;
   if constexpr (std::floating_point<Number>)

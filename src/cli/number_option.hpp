@@ -52,7 +52,7 @@ Number number_value(const std::string& option, const std::string& text, const Li
   const bool is_too_small = value ? *value < limits.least : text.starts_with('-');
   if (is_too_small) refuse(fmt::format("{} is less than {}", text, limits.least));
   if (!value || *value > limits.most) refuse(fmt::format("{} is more than {}", text, limits.most));
-  return *value;
+  return *value;  // NOLINT(bugprone-unchecked-optional-access): refused where there is none
 }
 
 /// Adds an option with such a value; `Held` is the number, or an optional of it.
