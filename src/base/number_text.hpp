@@ -34,10 +34,8 @@ template <class Number>
   requires std::integral<Number> || std::floating_point<Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const auto [rest, error] = std::from_chars(begin, end, value);
-  if (rest != end || text.empty()) return std::nullopt;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (rest != text.data() + text.size() || text.empty()) return std::nullopt;
   if (error == std::errc()) return value;
   if constexpr (std::floating_point<Number>)
     if (error == std::errc::result_out_of_range && detail::is_tiny(text)) return text.starts_with('-') ? -Number{0} : Number{0};

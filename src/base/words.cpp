@@ -77,11 +77,9 @@ class Splitter {
 
   char hexadecimal() {
     unsigned char value = 0;
-    const char* const begin = rest_.data();
-    const char* const end = begin + std::min<std::size_t>(rest_.size(), 2);
-    const auto [stopped, error] = std::from_chars(begin, end, value, 16);
+    const auto [stopped, error] = std::from_chars(rest_.data(), rest_.data() + std::min<std::size_t>(rest_.size(), 2), value, 16);
     if (error != std::errc()) fail(ErrorCode::invalid_argument, "\\x has no hexadecimal digit behind it");
-    rest_.remove_prefix(static_cast<std::size_t>(stopped - begin));
+    rest_.remove_prefix(static_cast<std::size_t>(stopped - rest_.data()));
     return static_cast<char>(value);
   }
 

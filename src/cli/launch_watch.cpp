@@ -22,7 +22,7 @@ std::string left_text(double done, double all, double seconds) {
 }  // namespace
 
 std::string phase_text(const Phase& phase) {
-  const std::string text = fmt::format("{} for {:.0f} s", phase.what, phase.seconds);
+  std::string text = fmt::format("{} for {:.0f} s", phase.what, phase.seconds);
   const double done = static_cast<double>(phase.progress.ended) + phase.progress.share.value_or(0);
   if (phase.launches) {
     const double all = std::max(static_cast<double>(*phase.launches), done);
