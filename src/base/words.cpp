@@ -77,9 +77,10 @@ class Splitter {
 
   char hexadecimal() {
     unsigned char value = 0;
-    const auto [stopped, error] = std::from_chars(rest_.data(), rest_.data() + std::min<std::size_t>(rest_.size(), 2), value, 16);
+    const std::string_view digits = rest_.substr(0, 2);
+    const auto [stopped, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
     if (error != std::errc()) fail(ErrorCode::invalid_argument, "\\x has no hexadecimal digit behind it");
-    rest_.remove_prefix(static_cast<std::size_t>(stopped - rest_.data()));
+    rest_.remove_prefix(static_cast<std::size_t>(stopped - digits.data()));
     return static_cast<char>(value);
   }
 
