@@ -51,9 +51,11 @@ std::int64_t container_limit() {
 
 }  // namespace
 
+std::int64_t machine_memory_bytes() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
+
 std::int64_t available_host_bytes() {
   const std::string memory = beginning_of("/proc/meminfo");
-  const std::int64_t whole = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  const std::int64_t whole = machine_memory_bytes();
   const auto available = field_bytes(memory, "MemAvailable:");
   return std::min(available ? *available + field_bytes(memory, "SwapFree:").value_or(0) : whole, container_limit());
 }

@@ -9,4 +9,7 @@ namespace vostok {
 /// than the container's limit. Where the system does not tell, all that the machine has.
 std::int64_t available_host_bytes();
 
+/// All the memory that the machine has, used or not.
+std::int64_t machine_memory_bytes();
+
 }  // namespace vostok

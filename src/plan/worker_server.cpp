@@ -1,7 +1,5 @@
 #include "plan/worker_server.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/field_map.hpp"
+#include "base/host_memory.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "plan/task_text.hpp"
@@ -46,7 +45,7 @@ std::uint64_t bytes_behind(const tune::Frame& asked) {
   const auto rows = parse_number<std::int64_t>(asked.text("rows")), nonzeros = parse_number<std::int64_t>(asked.text("nonzeros"));
   if (!rows || !nonzeros || *rows < 0 || *nonzeros < 0) return 0;
   const auto bytes = structure_bytes(*rows, *nonzeros);
-  const std::int64_t here = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  const std::int64_t here = machine_memory_bytes();
   return bytes && *bytes <= here ? static_cast<std::uint64_t>(*bytes) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/host_memory.hpp"
 #include "base/text.hpp"
 #include "device/emulator/device_memory.hpp"
 #include "device/emulator/host_compiler.hpp"
@@ -52,7 +53,7 @@ DeviceInfo describe_host() {
   info.uuid = "emulator";
   info.architecture = "emulator";
   info.multiprocessors = worker_count();
-  info.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  info.memory_bytes = machine_memory_bytes();
   info.l2_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
   info.driver = host_compiler_command();
   return info;
