@@ -33,7 +33,7 @@ std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands,
   std::vector<Contender> contenders;
   std::vector<std::size_t> positions;  // of the contenders in `all`
   for (const PeerRun& run : runs) {
-    all.push_back(verify(run, operands));
+    all.push_back(verify(run, run.operands ? *run.operands : operands));
     if (!all.back().timed.failure.empty()) continue;
     positions.push_back(all.size() - 1);
     contenders.push_back({.name = run.peer, .enqueue = run.enqueue, .period = run.period});

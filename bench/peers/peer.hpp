@@ -11,6 +11,7 @@
 
 #include "device/device.hpp"
 #include "sparse/csr.hpp"
+#include "tune/case.hpp"
 
 namespace vostok::bench {
 
@@ -55,6 +56,8 @@ struct PeerRun {
   /// What the peer's arithmetic admits, where that is more than ours is held to; 0: as ours.
   double tolerance = 0;
   int period = 1;  ///< after so many calls `enqueue` reads the same memory again
+  /// What it reads and writes, where that is laid out otherwise than ours; empty: as ours.
+  std::shared_ptr<tune::Case> operands = {};
 };
 
 class Peer {
