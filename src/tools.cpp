@@ -23,6 +23,18 @@ Topology make(const Context& context, const Mask& mask, Stream stream) {
 
 }  // namespace
 
+DeviceArray make_array(const Context& context, std::int64_t bytes) {
+  return with_session(context, "make", "array", [&](const auto& session) { return plan::make_array(session, bytes); });
+}
+
+void copy_to_device(const Context& context, void* device, const void* host, std::int64_t bytes, Stream stream) {
+  with_session(context, "copy", "to device memory", [&](const auto& session) { plan::copy_to_device(*session, device, host, bytes, stream); });
+}
+
+void copy_to_host(const Context& context, void* host, const void* device, std::int64_t bytes, Stream stream) {
+  with_session(context, "copy", "to host memory", [&](const auto& session) { plan::copy_to_host(*session, host, device, bytes, stream); });
+}
+
 SparseMatrix sparse_above(const Context& context, const DenseView& dense, float threshold, Stream stream) {
   return with_session(context, "compress", "dense matrix",
                       [&](const auto& session) { return plan::sparse_above(session, dense, threshold, stream); });

@@ -1,4 +1,4 @@
-// Tools for sparse matrices in device memory: dense to sparse and back, transposes, sorted columns, linear indices, masks.
+// Tools for device memory and sparse matrices in it: arrays, copies, dense to sparse and back, transposes, sorted columns, index arrays, masks.
 //
 // Tools read and write device memory in the order of `stream`; nullptr: operands must be complete. What they return is ready for any
 // stream. They may allocate and compile. Errors of all: capture_active where `stream` is being captured, invalid_argument naming
@@ -28,6 +28,14 @@ class DeviceArray {
   std::shared_ptr<void> memory_;
   std::int64_t bytes_ = 0;
 };
+
+/// Device memory for programs without a memory manager of their own: 256-byte aligned, with anything in it. For 0 bytes an empty handle.
+DeviceArray make_array(const Context& context, std::int64_t bytes);
+
+/// Copies between host and device memory, complete on return. On the emulator both are host memory. Errors: invalid_argument (a null pointer, a
+/// negative number of bytes), no_device where the context was opened to compile only.
+void copy_to_device(const Context& context, void* device, const void* host, std::int64_t bytes, Stream stream = nullptr);
+void copy_to_host(const Context& context, void* host, const void* device, std::int64_t bytes, Stream stream = nullptr);
 
 /// A row-major dense matrix in device memory.
 struct DenseView {
@@ -80,6 +88,11 @@ PermutedTopology sort_columns(const Topology& topology, Stream stream = nullptr)
 /// row * cols + column of every nonzero (the paper's index format). Errors: invalid_argument where int32 cannot hold rows * cols - 1.
 void linear_indices(const Topology& topology, std::int32_t* indices, Stream stream = nullptr);
 void linear_indices(const Topology& topology, std::int64_t* indices, Stream stream = nullptr);
+
+/// Writes the CSR arrays into device memory: row offsets [rows + 1] and column indices [nonzeros]. Errors: invalid_argument where int32 cannot hold
+/// the number of nonzeros, or where the source was released.
+void read_csr(const Topology& topology, std::int32_t* row_offsets, std::int32_t* column_indices, Stream stream = nullptr);
+void read_csr(const Topology& topology, std::int64_t* row_offsets, std::int64_t* column_indices, Stream stream = nullptr);
 
 // Masks. Columns ascend; the same seed gives the same mask on every machine.
 

@@ -49,7 +49,9 @@ void compile_permutations(const Context& context, const sparse::Csr& matrix, con
   context.topology(sparse::transpose(matrix).csr.view());
 }
 
-void compile_linear_indices(const Topology& topology) {
+void compile_index_arrays(const Topology& topology) {
+  read_csr(topology, static_cast<std::int32_t*>(nowhere()), static_cast<std::int32_t*>(nowhere_else()));
+  read_csr(topology, static_cast<std::int64_t*>(nowhere()), static_cast<std::int64_t*>(nowhere_else()));
   linear_indices(topology, static_cast<std::int64_t*>(nowhere()));
   constexpr std::int64_t most_narrow = std::int64_t{1} << 31;
   if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere()));
@@ -87,7 +89,7 @@ void compile_tools(const Context& context, const sparse::Csr& matrix, const Topo
   if (matrix.rows == 0 || matrix.cols == 0) return;
   for (const Dtype type : types) compile_conversions(context, topology, type);
   compile_permutations(context, matrix, topology);
-  compile_linear_indices(topology);
+  compile_index_arrays(topology);
   compile_masks(context, matrix);
 }
 

@@ -61,11 +61,14 @@ inline ops::Queue queue_behind(Session& session, Stream stream) {
   return {session.device(), session.step_kernels(), session.device().own_stream()};
 }
 
-/// Memory whose last use was waited for, as a handle. The session lives as long as the memory: it owns the device.
+/// Memory whose last use was waited for, as a handle to its first `bytes`. The session lives as long as the memory: it owns the device.
+inline DeviceArray array_of(const std::shared_ptr<Session>& session, ops::QueuedMemory memory, std::int64_t bytes) {
+  if (!memory) return {};
+  return {std::shared_ptr<void>(memory.give_away(), [session](void* pointer) { session->device().release_behind(pointer, {}); }), bytes};
+}
 inline DeviceArray array_of(const std::shared_ptr<Session>& session, ops::QueuedMemory memory) {
   const std::int64_t bytes = memory.bytes();
-  if (bytes == 0) return {};
-  return {std::shared_ptr<void>(memory.give_away(), [session](void* pointer) { session->device().release_behind(pointer, {}); }), bytes};
+  return array_of(session, std::move(memory), bytes);
 }
 
 }  // namespace vostok::plan

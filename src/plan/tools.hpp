@@ -10,6 +10,10 @@
 
 namespace vostok::plan {
 
+DeviceArray make_array(const std::shared_ptr<Session>& session, std::int64_t bytes);
+void copy_to_device(Session& session, void* device, const void* host, std::int64_t bytes, Stream stream);
+void copy_to_host(Session& session, void* host, const void* device, std::int64_t bytes, Stream stream);
+
 SparseMatrix sparse_above(const std::shared_ptr<Session>& session, const DenseView& dense, float threshold, Stream stream);
 SparseMatrix sparse_largest(const std::shared_ptr<Session>& session, const DenseView& dense, std::int64_t count, Per per, Stream stream);
 

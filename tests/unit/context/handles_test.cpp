@@ -45,6 +45,9 @@ TEST_CASE("a context that was moved from is refused by every call, naming the ha
   gone([&] { source.reload(); });
   gone([&] { source.device(); });
   gone([&] { source.counters(); });
+  gone([&] { make_array(source, 0); });
+  gone([&] { copy_to_device(source, nullptr, nullptr, 0); });
+  gone([&] { copy_to_host(source, nullptr, nullptr, 0); });
   gone([&] { sparse_above(source, {}, 0); });
   gone([&] { sparse_largest(source, {}, 0, Per::row); });
   gone([&] { make_mask(source, UniformMask{}); });
@@ -67,6 +70,7 @@ TEST_CASE("topologies, plans, packed values and memory that were moved from are 
   gone([&] { sort_columns(source); });
   gone([&] { to_dense(source, nullptr, {}); });
   gone([&] { linear_indices(source, static_cast<std::int64_t*>(nullptr)); });
+  gone([&] { read_csr(source, static_cast<std::int64_t*>(nullptr), nullptr); });
 
   SpmmPlan moved = context.plan(Spmm{.n = 0, .value_lifetime = ValueLifetime::persistent}, topology);
   const SpmmPlan plan = std::move(moved);
