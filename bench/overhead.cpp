@@ -1,5 +1,5 @@
-// What the library costs the host: `execute` above a raw driver launch of the same kernel, and the times of plan, rebind and
-// topology.
+// What the library costs the host: `execute` above a raw driver launch of the same kernel, the C interface above `execute`, and the times of
+// plan, rebind and topology.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/run_record.hpp"
 #include "bench/peers/raw_launch.hpp"
+#include "c/handles.hpp"
 #include "context_state.hpp"
 #include "sparse/generate.hpp"
 #include "tune/spmm_case.hpp"
@@ -63,6 +64,7 @@ class Overhead {
       Json row = {{"problem", size.name}, {"m", size.m}, {"k", size.k}, {"n", size.n}, {"sparsity", size.sparsity}};
       std::fputs(fmt::format("\n{}: {}x{} {:.0f} % sparse, n = {}\n", size.name, size.m, size.k, 100 * size.sparsity, size.n).c_str(), stdout);
       measure_execute(matrix, size, row);
+      measure_c(matrix, row);
       measure_planning(matrix, size, row);
       record_.add_row(std::move(row));
       record_.write(&size == std::end(sizes) - 1);
@@ -117,6 +119,32 @@ class Overhead {
     const HostTime& above = times.above_first.back();
     row["execute_above_raw_ns"] = {{"median_ns", number(above.median_ns)}, {"spread_ns", number(above.spread_ns)}};
     std::fputs(fmt::format("  {:<34} {:>10.0f} +- {:.0f} ns\n", "execute above cuLaunchKernelEx", above.median_ns, above.spread_ns).c_str(), stdout);
+  }
+
+  /// What a call in C costs more than one in C++: of plans without anything to compute, so that no launch hides it.
+  void measure_c(const sparse::Csr& matrix, Json& row) {
+    const Topology topology = context_.topology(matrix.view());
+    const SpmmPlan idle = context_.plan(Spmm{.n = 0}, topology);
+    const vostok_plan plan{c::AnyOperation(idle)};
+    const SpmmArguments arguments = {};
+    vostok_spmm_arguments c_arguments;
+    vostok_spmm_arguments_init(&c_arguments, sizeof c_arguments);
+    const std::vector<HostCall> calls = {{.name = "execute, nothing to compute",
+                                          .batch =
+                                              [&](int count) {
+                                                for (int i = 0; i < count; ++i) idle.execute(nullptr, arguments);
+                                              }},
+                                         {.name = "vostok_execute_spmm, the same", .batch = [&](int count) {
+                                            for (int i = 0; i < count; ++i)
+                                              if (vostok_execute_spmm(&plan, nullptr, &c_arguments) != VOSTOK_OK)
+                                                fail(ErrorCode::internal, "cannot execute in C: {}", vostok_last_error());
+                                          }}};
+    constexpr int idle_calls = 1000;  // no queue fills
+    const HostTimes times = time_host_calls(calls, idle_calls, options_.batches, [] {});
+    const HostTime& above = times.above_first.back();
+    row["c_above_execute_ns"] = {{"median_ns", number(above.median_ns)}, {"spread_ns", number(above.spread_ns)}};
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      std::fputs(fmt::format("  {:<34} {:>10.1f} +- {:.1f} ns\n", calls[i].name, times.calls[i].median_ns, times.calls[i].spread_ns).c_str(), stdout);
   }
 
   void measure_planning(const sparse::Csr& matrix, const Size& size, Json& row) {
