@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # check.sh find_package|add_subdirectory SOURCE BUILD WORK CMAKE_ARGUMENTS...
 # Builds and runs the consumer, each way that users have:
-#   find_package      against the library of BUILD, installed and then moved (the package is relocatable)
+#   find_package      against the library of BUILD, installed and then moved (the package is relocatable); a program in C
+#                     by pkg-config, with the shared library and with the archive
 #   add_subdirectory  with the sources, as a shared library; that is then installed too and found by a project
 #                     that has none of the dependencies
 # The consumers keep their kernels in WORK/cache; compilers use the cache folder of whoever calls.
@@ -18,6 +19,29 @@ consume() {  # consume FOLDER ARGUMENTS...: configures, builds and runs a consum
   for consumer in "$folder"/consumer_*; do XDG_CACHE_HOME=$work/cache "$consumer"; done
 }
 
+compile_c() {  # compile_c PROGRAM ARGUMENTS...: the example in C
+  local program=$1
+  shift
+  cc -std=c99 -pedantic -Wall -Wextra -Werror "$source/tests/examples/spmm.c" -o "$program" "$@"
+}
+
+consume_by_pkg_config() {  # consume_by_pkg_config PREFIX: compiles the example in C and runs it
+  local file libraries
+  file=$(find "$1" -name vostok.pc)
+  libraries=$(dirname "$(dirname "$file")")
+  export PKG_CONFIG_PATH=${file%/*}
+  local flags private
+  read -ra flags <<< "$(pkg-config --cflags --libs vostok)"
+  compile_c "$work/c_shared" "${flags[@]}"
+  XDG_CACHE_HOME=$work/cache LD_LIBRARY_PATH=$libraries "$work/c_shared" > "$work/c_output"
+  readelf -d "$work/c_shared" | grep -F '[libvostok.so.0]'
+  read -ra flags <<< "$(pkg-config --cflags vostok)"
+  read -ra private <<< "$(pkg-config --libs --static vostok | sed 's/-lvostok//')"
+  compile_c "$work/c_archive" "${flags[@]}" "$libraries/libvostok.a" "${private[@]}"
+  XDG_CACHE_HOME=$work/cache "$work/c_archive" | diff "$work/c_output" -
+  grep -Fx '3 2' "$work/c_output"
+}
+
 rm -rf "$work"
 mkdir -p "$work"
 case $way in
@@ -29,6 +53,7 @@ case $way in
     "$work/moved/bin/vostok" cache ls > "$work/layers"
     grep -F "$work/moved/share/vostok/tuning.db: " "$work/layers"
     consume "$work/build" -DCMAKE_PREFIX_PATH="$work/moved"
+    consume_by_pkg_config "$work/moved"
     ;;
   add_subdirectory)
     consume "$work/build" -DVOSTOK_SOURCE="$source" -DBUILD_SHARED_LIBS=ON \
