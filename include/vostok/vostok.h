@@ -1,20 +1,29 @@
 /* Vostok's C interface: sparse kernels for deep learning, planned, generated, tuned and run on NVIDIA GPUs.
  *
- * C99. Every function that can fail returns a status: 0 is good, else 1 + the C++ library's ErrorCode; vostok_last_error() has the sentence.
- * Nothing throws across this interface. What each problem and argument means is documented with its C++ namesake in <vostok/vostok.hpp>.
+ * C99. Every function that can fail returns a status: 0 is good, else 1 + the ErrorCode of the C++ library.
+ * vostok_last_error() has the sentence. Nothing is thrown across this interface. Problems, arguments and tools do
+ * what their namesakes of <vostok/vostok.hpp> do, where more is said of each.
  *
- * Structures begin with their own `size`, which the init functions set along with the defaults, so that a program works with older and newer
- * libraries: fields are only ever added at the end. A field that the library does not know must be zero (else VOSTOK_UNSUPPORTED).
+ * Structures begin with their own `size`, which the init functions set along with the defaults. A program works with
+ * older and newer libraries: fields are only ever added at the end. What a library does not know of a structure, and
+ * every field `reserved`, must be zero (else VOSTOK_UNSUPPORTED). Enumerations and flags are int32_t: a flag is 0 or
+ * 1, and another value, or an enumerator that is none, is VOSTOK_INVALID_ARGUMENT. Defaults are 0 where none is named.
+ * Leading dimensions and strides are counted in elements; 0 means packed.
  *
  *     vostok_spmm problem;
  *     vostok_spmm_init(&problem, sizeof problem);
  *     problem.n = 64;
  *
- * Handles are retained by each of their owners and shared between threads. Releasing NULL does nothing. Strings that functions return are
- * borrowed: they live until the calling thread's next call that returns a string. Output handles are NULL where a call fails.
+ * Handles are retained by each of their owners, and shared between threads. Releasing NULL does nothing, and what was
+ * made from a handle keeps it. Output handles are NULL where a call fails. A NULL argument is VOSTOK_INVALID_ARGUMENT,
+ * unless it says that it may be NULL. Where functions without a status fail they answer NULL or -1 (0 bytes for no
+ * array and no bytes). Strings that functions return are borrowed: they live until the calling thread's next
+ * call that returns a string. Handles do not survive fork: in the child, calls are VOSTOK_AFTER_FORK.
  *
- * Streams are CUstream (cudaStream_t is the same type). For execute NULL is the legacy default stream; for calls that make something of
- * arrays in device memory NULL means that these arrays are complete. Pass VOSTOK_STREAM_LEGACY to order a call behind the legacy stream.
+ * Streams are CUstream (cudaStream_t is the same type). To execute, NULL is the legacy default stream. To calls that
+ * read arrays in device memory, NULL means that these are complete; VOSTOK_STREAM_LEGACY orders a call behind the
+ * legacy stream. All but execute may allocate and compile: on a stream that is being captured they are
+ * VOSTOK_CAPTURE_ACTIVE.
  */
 #ifndef VOSTOK_VOSTOK_H
 #define VOSTOK_VOSTOK_H
@@ -38,7 +47,7 @@ extern "C" {
 #define VOSTOK_STREAM_LEGACY ((void*)0x1)
 #define VOSTOK_STREAM_PER_THREAD ((void*)0x2)
 
-/* --- Constants: those of <vostok/enums.hpp>, which the library checks name by name ---------------------------------------------------- */
+/* --- Constants: those of <vostok/enums.hpp>, which the library checks name by name ------------------------------- */
 
 typedef int32_t vostok_status;
 enum {
@@ -62,7 +71,8 @@ enum {
   VOSTOK_AFTER_FORK = 17
 };
 
-enum { VOSTOK_DTYPE_DEFAULT = -1, VOSTOK_DTYPE_F32 = 0, VOSTOK_DTYPE_F16 = 1, VOSTOK_DTYPE_BF16 = 2 }; /* DEFAULT: the element type */
+/* DEFAULT, of outputs only: the element type. */
+enum { VOSTOK_DTYPE_DEFAULT = -1, VOSTOK_DTYPE_F32 = 0, VOSTOK_DTYPE_F16 = 1, VOSTOK_DTYPE_BF16 = 2 };
 enum { VOSTOK_INDEX_TYPE_AUTOMATIC = 0, VOSTOK_INDEX_TYPE_U16 = 1, VOSTOK_INDEX_TYPE_I32 = 2 };
 enum { VOSTOK_LAYOUT_ROW_MAJOR = 0, VOSTOK_LAYOUT_COLUMN_MAJOR = 1 };
 enum { VOSTOK_BIAS_NONE = 0, VOSTOK_BIAS_PER_ROW = 1, VOSTOK_BIAS_PER_COLUMN = 2 };
@@ -106,21 +116,21 @@ enum {
   VOSTOK_OPERATION_IM2COL = 8
 };
 
-/* --- The library ------------------------------------------------------------------------------------------------------------------------ */
+/* --- The library ------------------------------------------------------------------------------------------------- */
 
 /* "0.1.0". */
 VOSTOK_API const char* vostok_version(void);
 /* VOSTOK_ABI_VERSION of the library. */
 VOSTOK_API int32_t vostok_abi_version(void);
-/* The sentence of this thread's last failed call; "" before the first. */
+/* The sentence of this thread's last failed call, until its next one that fails; "" before the first. */
 VOSTOK_API const char* vostok_last_error(void);
 /* "invalid_argument", ...; NULL for what is no status. */
 VOSTOK_API const char* vostok_status_name(vostok_status status);
-/* vostok_enum_name("dtype", 1) is "f16"; NULL past the last value and for an enumeration that is not known. Enumerations are named as the
- * constants above are, in lower case: "index_type", "layout", "effort", ... */
+/* vostok_enum_name("dtype", 1) is "f16"; NULL past the last value and for an enumeration that is not known.
+ * Enumerations are named as the constants above are, in lower case: "index_type", "layout", "effort", ... */
 VOSTOK_API const char* vostok_enum_name(const char* enumeration, int32_t value);
 
-/* --- Context ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Context ----------------------------------------------------------------------------------------------------- */
 
 typedef struct vostok_context vostok_context;
 typedef struct vostok_topology vostok_topology;
@@ -129,90 +139,92 @@ typedef struct vostok_packed vostok_packed; /* packed values */
 typedef struct vostok_array vostok_array;   /* device memory with an owner */
 typedef struct vostok_bytes vostok_bytes;   /* host memory with an owner */
 
-/* As Options, CacheOptions and WorkerOptions have them. A NULL string means the default. Callbacks may come from any thread, several at
- * once, and must not unwind. Strings and lists are read during vostok_context_create only. */
+/* As Options, CacheOptions and WorkerOptions have them. A NULL string means the default. Callbacks may come from any
+ * thread, several at once, and must not unwind. Strings and lists are read by vostok_context_create only. */
 typedef struct vostok_options {
   uint32_t size;
-  int32_t allow_emulator; /* default 1 */
-  const char* device;     /* default "auto" */
+  int32_t allow_emulator; /* 0: "auto" without a GPU is VOSTOK_NO_DEVICE; default 1 */
+  const char* device;     /* "auto" (default), "cuda:0", "emulator", "compile:sm_90", ... */
   void* cuda_context;     /* a CUcontext; default: the device's primary context */
 
-  /* Device memory of the library: both or none. 256-byte aligned; NULL: there is none left. They must work until every object of the
-   * context is gone. */
+  /* Device memory of the library: both or none. It is 256-byte aligned; NULL: there is none left. They must work
+   * until every object of the context is gone. */
   void* (*allocate)(int64_t bytes, void* user);
   void (*release)(void* memory, void* user);
   void* allocator_user;
-  int64_t max_workspace_bytes;
+  int64_t max_workspace_bytes; /* candidates that need more are not admitted; default 1 GiB */
 
-  int32_t cache_enabled;     /* default 1 */
-  int32_t cache_environment; /* default 1 */
-  const char* cache_folder;
-  const char* const* read_only;
+  int32_t cache_enabled;        /* 0: memory only; default 1 */
+  int32_t cache_environment;    /* heed VOSTOK_READ_ONLY_CACHE; default 1 */
+  const char* cache_folder;     /* default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok */
+  const char* const* read_only; /* [read_only_count] files or folders of files, asked after the folder's */
   int64_t read_only_count;
-  int32_t allow_network_folder;
-  int32_t lock_timeout_ms;
-  const char* shipped;
-  int64_t max_code_bytes;
-  const char* const* trusted_keys;
+  int32_t allow_network_folder;    /* write to a folder on a network file system */
+  int32_t lock_timeout_ms;         /* how long to wait for another process; default 5000 */
+  const char* shipped;             /* folder of the shipped files; default: share/vostok of the library's prefix */
+  int64_t max_code_bytes;          /* bound on the user's code.db; default 512 MiB */
+  const char* const* trusted_keys; /* [trusted_key_count] Ed25519 public keys, by digits or file */
   int64_t trusted_key_count;
 
-  int32_t compile; /* VOSTOK_COMPILE_POLICY_... */
-  int32_t check_shipped;
-  int32_t cache_only;
+  int32_t compile;         /* VOSTOK_COMPILE_POLICY_... */
+  int32_t check_shipped;   /* race choices that were tuned elsewhere before they are used */
+  int32_t cache_only;      /* only choices that were tuned for exactly the problem */
   int32_t compile_threads; /* 0: one per core */
-  const char* nvrtc;
+  const char* nvrtc;       /* libnvrtc to use; default: searched for */
 
   /* One line at a time, borrowed. NULL: warnings go to stderr. */
   void (*log)(int32_t level, const char* text, void* user);
   void* log_user;
 
-  int32_t first_run; /* VOSTOK_FIRST_RUN_... */
-  int32_t reserved;
-  const char* worker_tool;
-  double worker_timeout_seconds;
+  int32_t first_run;             /* VOSTOK_FIRST_RUN_... */
+  int32_t reserved;              /* 0 */
+  const char* worker_tool;       /* the tool `vostok`; default: VOSTOK_TOOL, else from PATH */
+  double worker_timeout_seconds; /* a candidate without an answer is taken for hung; default 30 */
 } vostok_options;
 
 typedef struct vostok_device_info {
   uint32_t size;
-  int32_t gpu;
+  int32_t gpu; /* 0: the emulator, or a device that only compiles */
   int32_t multiprocessors;
-  int32_t clock_mhz;
+  int32_t clock_mhz; /* highest */
   int32_t memory_clock_mhz;
-  int32_t reserved;
+  int32_t reserved; /* 0 */
   int64_t memory_bytes;
   int64_t l2_bytes;
-  double peak_fp32_gflops;
-  double peak_bandwidth_gb;
-  const char* name; /* strings live as long as the context */
+  double peak_fp32_gflops;  /* 0: unknown */
+  double peak_bandwidth_gb; /* GB/s; 0: unknown */
+  const char* name;         /* strings live as long as the context */
   const char* uuid;
-  const char* architecture;
-  const char* driver;
+  const char* architecture; /* "sm_90", or "emulator" */
+  const char* driver;       /* "13.0", or the host compiler on the emulator */
 } vostok_device_info;
 
 typedef struct vostok_counters {
   uint32_t size;
-  int32_t reserved;
+  int32_t reserved; /* 0 */
   int64_t kernels_compiled;
-  int64_t compile_us;
-  int64_t code_hits;
-  int64_t tuning_hits;
+  int64_t compile_us;  /* in the compiler, summed over threads */
+  int64_t code_hits;   /* kernels found in a cache */
+  int64_t tuning_hits; /* decisions found in a cache */
   int64_t tuning_misses;
-  int64_t invalid_rows;
-  int64_t cache_warnings;
-  int64_t memo_hits;
-  int64_t trials_measured;
+  int64_t invalid_rows;    /* stored configs that today's rules forbid */
+  int64_t cache_warnings;  /* each was logged once */
+  int64_t memo_hits;       /* decisions made before in this process */
+  int64_t trials_measured; /* candidates that quick and full efforts measured */
 } vostok_counters;
 
 VOSTOK_API void vostok_options_init(vostok_options* options, size_t size);
-/* `options` may be NULL. */
+/* `options` may be NULL. Errors: VOSTOK_INVALID_ARGUMENT, VOSTOK_NO_DEVICE, VOSTOK_IO_FAILURE. */
 VOSTOK_API vostok_status vostok_context_create(const vostok_options* options, vostok_context** context);
 VOSTOK_API vostok_context* vostok_context_retain(vostok_context* context);
 VOSTOK_API void vostok_context_release(vostok_context* context);
-/* The caller sets info->size and counters->size. */
+/* The caller sets info->size and counters->size; no more than that is written. */
 VOSTOK_API vostok_status vostok_context_device(const vostok_context* context, vostok_device_info* info);
 VOSTOK_API vostok_status vostok_context_counters(const vostok_context* context, vostok_counters* counters);
+/* Asks the cache files again, with what other processes wrote meanwhile. */
 VOSTOK_API vostok_status vostok_context_reload(const vostok_context* context);
-/* Choices and trials as text, to be imported elsewhere. */
+/* Choices and trials as text, to be imported elsewhere. What is wrong in a text that is imported is
+ * VOSTOK_INVALID_ARGUMENT, naming the line; nothing is added then. */
 VOSTOK_API vostok_status vostok_context_export_cache(const vostok_context* context, vostok_bytes** bytes);
 VOSTOK_API vostok_status vostok_context_import_cache(const vostok_context* context, const void* data, size_t size);
 
@@ -220,298 +232,316 @@ VOSTOK_API const void* vostok_bytes_data(const vostok_bytes* bytes);
 VOSTOK_API size_t vostok_bytes_size(const vostok_bytes* bytes);
 VOSTOK_API void vostok_bytes_release(vostok_bytes* bytes);
 
-/* --- Device memory ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Device memory ----------------------------------------------------------------------------------------------- */
 
-/* For programs without a memory manager of their own; 256-byte aligned. On the emulator it is host memory, and so may operands be. */
+/* For programs without a memory manager of their own: `bytes` of memory with anything in it, 256-byte aligned. For 0
+ * bytes its data is NULL. On the emulator it is host memory, and so may operands be. Errors: VOSTOK_OUT_OF_MEMORY. */
 VOSTOK_API vostok_status vostok_array_create(const vostok_context* context, int64_t bytes, vostok_array** array);
 VOSTOK_API vostok_array* vostok_array_retain(vostok_array* array);
 /* Queued work that uses it must have run. */
 VOSTOK_API void vostok_array_release(vostok_array* array);
 VOSTOK_API void* vostok_array_data(const vostok_array* array);
 VOSTOK_API int64_t vostok_array_bytes(const vostok_array* array);
-/* Between host and device memory, behind the work queued on `stream`; complete on return. */
+/* Copy `bytes` between host and device memory, behind the work queued so far on `stream`; complete on return. */
 VOSTOK_API vostok_status vostok_copy_to_device(const vostok_context* context, void* device, const void* host, int64_t bytes, void* stream);
 VOSTOK_API vostok_status vostok_copy_to_host(const vostok_context* context, void* host, const void* device, int64_t bytes, void* stream);
 
-/* --- Topology --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Topology ---------------------------------------------------------------------------------------------------- */
 
 typedef struct vostok_csr {
   uint32_t size;
   int32_t row_offset_bytes;   /* 2 (unsigned), 4 or 8 bytes an index; default 4 */
   int32_t column_index_bytes; /* likewise */
-  int32_t reserved;
-  int64_t rows;
-  int64_t cols;
-  const void* row_offsets; /* [rows + 1], host or device memory */
-  const void* column_indices;
-  int64_t nonzeros; /* default -1: not known */
+  int32_t reserved;           /* 0 */
+  int64_t rows;               /* 0 to 2^31 - 2 */
+  int64_t cols;               /* 0 to 2^31 - 1 */
+  const void* row_offsets;    /* [rows + 1], host or device memory */
+  const void* column_indices; /* [nonzeros], in [0, cols); any order in a row, repeats add up */
+  int64_t nonzeros;           /* row_offsets[rows]; default -1: not known */
 } vostok_csr;
 
 typedef struct vostok_statistics {
   uint32_t size;
-  int32_t sorted;
-  int32_t duplicates;
-  int32_t reserved;
+  int32_t sorted;     /* columns ascend in every row */
+  int32_t duplicates; /* a row names a column twice */
+  int32_t reserved;   /* 0 */
   int64_t rows;
   int64_t cols;
   int64_t nonzeros;
-  int64_t longest_row;
+  int64_t longest_row; /* nonzeros */
   int64_t empty_rows;
-  double mean_row;
-  double row_variation;
-  double run_share;
+  double mean_row;      /* nonzeros / rows */
+  double row_variation; /* standard deviation of row lengths / mean_row */
+  double run_share;     /* share of nonzeros in runs of 32 neighbours: 0 at random, 1 in bands */
 } vostok_statistics;
 
 VOSTOK_API void vostok_csr_init(vostok_csr* csr, size_t size);
+/* Copies and checks a structure; ready for any stream on return. Arrays in device memory are read behind the work
+ * queued so far on `stream`. Errors: VOSTOK_INVALID_TOPOLOGY (names row and value), VOSTOK_UNSUPPORTED, ... */
 VOSTOK_API vostok_status vostok_topology_create(const vostok_context* context, const vostok_csr* csr, void* stream, vostok_topology** topology);
 VOSTOK_API vostok_topology* vostok_topology_retain(vostok_topology* topology);
 VOSTOK_API void vostok_topology_release(vostok_topology* topology);
 /* The caller sets statistics->size. */
 VOSTOK_API vostok_status vostok_topology_statistics(const vostok_topology* topology, vostok_statistics* statistics);
+/* Device memory held, derived forms included. */
 VOSTOK_API vostok_status vostok_topology_device_bytes(const vostok_topology* topology, int64_t* bytes);
+/* Gives the CSR arrays back where only plans of packed values are executed; what needs them is then
+ * VOSTOK_INVALID_ARGUMENT. So is this call while a plan that reads them is alive. */
 VOSTOK_API vostok_status vostok_topology_release_source(const vostok_topology* topology);
-/* Writes the CSR arrays into device memory: row offsets [rows + 1] and column indices [nonzeros], int32 or (index_bytes = 8) int64. */
+/* Writes the CSR arrays into device memory, on `stream`: row offsets [rows + 1] and column indices [nonzeros], int32
+ * where index_bytes is 4, int64 where it is 8. */
 VOSTOK_API vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices, int32_t index_bytes,
                                               void* stream);
 
-/* --- Problems --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Problems ---------------------------------------------------------------------------------------------------- */
 
+/* Operands are device pointers, of the types and alignment that the problem declares. m x k is the topology's shape. */
+
+/* C[m, n] = activation(scale * A[m, k] B[k, n] + bias + residual + (accumulate ? C : 0)), or of A^T B[m, n]. */
 typedef struct vostok_spmm {
   uint32_t size;
-  int32_t element;
-  int64_t n;
-  const int64_t* n_values; /* read by vostok_plan_spmm only */
+  int32_t element;         /* VOSTOK_DTYPE_..., of the values and B */
+  int64_t n;               /* columns of B and C; ignored where n_values is set */
+  const int64_t* n_values; /* [n_value_count] plan for every 0 <= n <= max; execute takes n. Read by planning only */
   int64_t n_value_count;
-  int64_t batch;
-  int32_t values_per_batch;
-  int32_t output;
-  int32_t index;
-  int32_t sparse_transposed;
-  int32_t dense_layout;
-  int32_t output_layout;
-  int64_t dense_leading;
-  int64_t output_leading;
-  int64_t value_stride;
-  int64_t dense_stride;
-  int64_t output_stride;
-  int32_t alignment_bytes;
-  int32_t math;
-  int32_t deterministic;
-  int32_t nonfinite;
-  int32_t value_lifetime;
-  int32_t bias;
-  int32_t residual;
-  int32_t activation;
-  int32_t scale;
-  int32_t accumulate;
+  int64_t batch;             /* default 1 */
+  int32_t values_per_batch;  /* each of the batch has values of its own */
+  int32_t output;            /* VOSTOK_DTYPE_... of C; default VOSTOK_DTYPE_DEFAULT */
+  int32_t index;             /* VOSTOK_INDEX_TYPE_..., of what kernels read */
+  int32_t sparse_transposed; /* A^T B */
+  int32_t dense_layout;      /* of B; column-major: stored as [n, k] */
+  int32_t output_layout;     /* of C */
+  int64_t dense_leading;     /* elements between rows of B (columns, where column-major) */
+  int64_t output_leading;    /* the same of C */
+  int64_t value_stride;      /* elements between the values of two of a batch */
+  int64_t dense_stride;      /* between two B */
+  int64_t output_stride;     /* between two C */
+  int32_t alignment_bytes;   /* of every pointer at execute: element size to 16; default 16 */
+  int32_t math;              /* default VOSTOK_MATH_ACCURATE */
+  int32_t deterministic;     /* default 1 */
+  int32_t nonfinite;         /* default VOSTOK_NON_FINITE_DENSE */
+  int32_t value_lifetime;    /* persistent: values are packed once and passed as `packed` */
+  int32_t bias;              /* VOSTOK_BIAS_... */
+  int32_t residual;          /* add a matrix like the output */
+  int32_t activation;        /* VOSTOK_ACTIVATION_... */
+  int32_t scale;             /* VOSTOK_SCALE_... */
+  int32_t accumulate;        /* add to what the output holds */
 } vostok_spmm;
 
 typedef struct vostok_spmm_arguments {
   uint32_t size;
-  float scale; /* default 1 */
-  const void* values;
+  float scale;                 /* where the problem's scale is host; default 1 */
+  const void* values;          /* [nonzeros] or [batch, nonzeros], in CSR order of A, not of A^T */
   const vostok_packed* packed; /* in place of values where the lifetime is persistent */
-  const void* dense;
-  void* output;
-  const void* bias;
-  const void* residual;
-  const float* device_scale;
-  void* workspace;
-  int64_t n;
+  const void* dense;           /* B */
+  void* output;                /* C; shares no element with another operand */
+  const void* bias;            /* float [m] or [n] */
+  const void* residual;        /* as the output */
+  const float* device_scale;   /* where the problem's scale is device */
+  void* workspace;             /* 256-byte aligned; NULL where vostok_plan_workspace_bytes is 0 */
+  int64_t n;                   /* only for a plan of several n */
 } vostok_spmm_arguments;
 
+/* D = scale * (A[m, n] B[k, n]^T) where the mask [m, k] has nonzeros, times C (multiply), plus D (accumulate). */
 typedef struct vostok_sddmm {
   uint32_t size;
-  int32_t element;
-  int64_t n;
-  int64_t batch;
-  int32_t output;
+  int32_t element; /* of A, B and C */
+  int64_t n;       /* inner size; 0 is legal */
+  int64_t batch;   /* default 1 */
+  int32_t output;  /* of D: f32 or the element type; default VOSTOK_DTYPE_DEFAULT */
   int32_t index;
-  int32_t lhs_layout;
-  int32_t rhs_layout;
-  int64_t lhs_leading;
+  int32_t lhs_layout;  /* of A [m, n]; column-major: stored as [n, m] */
+  int32_t rhs_layout;  /* of B [k, n]; column-major: stored as [n, k] */
+  int64_t lhs_leading; /* elements between rows of A (columns, where column-major) */
   int64_t rhs_leading;
-  int64_t lhs_stride;
+  int64_t lhs_stride; /* elements between two A of a batch */
   int64_t rhs_stride;
-  int64_t output_stride;
-  int64_t multiplier_stride;
-  int32_t alignment_bytes;
-  int32_t math;
-  int32_t deterministic;
+  int64_t output_stride;     /* elements between the nonzeros of two D of a batch */
+  int64_t multiplier_stride; /* the same of C; 0: one C for the whole batch */
+  int32_t alignment_bytes;   /* default 16 */
+  int32_t math;              /* default VOSTOK_MATH_ACCURATE */
+  int32_t deterministic;     /* default 1 */
   int32_t nonfinite;
   int32_t scale;
-  int32_t multiply;
-  int32_t accumulate;
-  int32_t reserved;
+  int32_t multiply;   /* multiply by the values of C */
+  int32_t accumulate; /* add to what the output holds */
+  int32_t reserved;   /* 0 */
 } vostok_sddmm;
 
 typedef struct vostok_sddmm_arguments {
   uint32_t size;
-  float scale;
-  const void* lhs;
-  const void* rhs;
-  void* output;
-  const void* multiplier;
-  const float* device_scale;
-  void* workspace;
+  float scale;               /* default 1 */
+  const void* lhs;           /* A */
+  const void* rhs;           /* B */
+  void* output;              /* nonzeros of D in CSR order, [batch, nonzeros]; may be `multiplier` */
+  const void* multiplier;    /* nonzeros of C in CSR order */
+  const float* device_scale; /* where the problem's scale is device */
+  void* workspace;           /* 256-byte aligned */
 } vostok_sddmm_arguments;
 
+/* y = exp(scale * x) / the row's sum of exp(scale * x), over the nonzeros of each row. */
 typedef struct vostok_softmax {
   uint32_t size;
-  int32_t element;
-  int64_t batch;
-  int32_t output;
-  int32_t alignment_bytes;
-  int64_t value_stride;
-  int64_t output_stride;
-  int32_t deterministic;
+  int32_t element;         /* of x */
+  int64_t batch;           /* default 1 */
+  int32_t output;          /* of y; default VOSTOK_DTYPE_DEFAULT */
+  int32_t alignment_bytes; /* default 16 */
+  int64_t value_stride;    /* elements between two x of a batch */
+  int64_t output_stride;   /* the same of y */
+  int32_t deterministic;   /* default 1 */
   int32_t scale;
-  int32_t statistics;
-  int32_t reserved;
+  int32_t statistics; /* VOSTOK_ROW_STATISTICS_... */
+  int32_t reserved;   /* 0 */
 } vostok_softmax;
 
 typedef struct vostok_softmax_arguments {
   uint32_t size;
-  float scale;
-  const void* values;
-  void* output;
-  float* row_statistics;
-  const float* device_scale;
-  void* workspace;
+  float scale;               /* default 1 */
+  const void* values;        /* x: [batch, nonzeros], in CSR order */
+  void* output;              /* y; may be `values` where types and strides are the same */
+  float* row_statistics;     /* [batch, m]: log-sum-exp of each scaled row, written or read */
+  const float* device_scale; /* where the problem's scale is device */
+  void* workspace;           /* 256-byte aligned */
 } vostok_softmax_arguments;
 
+/* dx = scale * y * (dy - the row's sum of y * dy). */
 typedef struct vostok_softmax_backward {
   uint32_t size;
-  int32_t element;
-  int64_t batch;
-  int32_t output;
-  int32_t alignment_bytes;
-  int64_t probability_stride;
+  int32_t element;            /* of y and dy */
+  int64_t batch;              /* default 1 */
+  int32_t output;             /* of dx; default VOSTOK_DTYPE_DEFAULT */
+  int32_t alignment_bytes;    /* default 16 */
+  int64_t probability_stride; /* elements between two y of a batch */
   int64_t output_gradient_stride;
   int64_t input_gradient_stride;
-  int32_t deterministic;
+  int32_t deterministic; /* default 1 */
   int32_t scale;
 } vostok_softmax_backward;
 
 typedef struct vostok_softmax_backward_arguments {
   uint32_t size;
-  float scale;
-  const void* probabilities;
-  const void* output_gradient;
-  void* input_gradient;
-  const float* device_scale;
-  void* workspace;
+  float scale;                 /* default 1 */
+  const void* probabilities;   /* y of the forward pass */
+  const void* output_gradient; /* dy */
+  void* input_gradient;        /* dx; may be `output_gradient` */
+  const float* device_scale;   /* where the problem's scale is device */
+  void* workspace;             /* 256-byte aligned */
 } vostok_softmax_backward_arguments;
 
-/* Also the problem of vostok_plan_attention_backward: that of the forward pass whose gradient it is. */
+/* softmax(scale * Q K^T, at the mask [m, k]) V for heads that share the mask. vostok_plan_attention_backward takes the
+ * problem of the forward pass whose gradient it is. */
 typedef struct vostok_attention {
   uint32_t size;
-  int32_t element;
-  int64_t n;
-  int64_t value_size;
-  int64_t batch;
-  int64_t query_leading;
+  int32_t element;       /* of every operand */
+  int64_t n;             /* size of a query and of a key */
+  int64_t value_size;    /* 0: n */
+  int64_t batch;         /* heads; default 1 */
+  int64_t query_leading; /* elements between two queries of a head */
   int64_t key_leading;
   int64_t value_leading;
   int64_t output_leading;
-  int64_t query_stride;
+  int64_t query_stride; /* elements between two heads */
   int64_t key_stride;
   int64_t value_stride;
   int64_t output_stride;
   int32_t index;
-  int32_t alignment_bytes;
-  int32_t math;
-  int32_t deterministic;
+  int32_t alignment_bytes; /* default 16 */
+  int32_t math;            /* default VOSTOK_MATH_ACCURATE */
+  int32_t deterministic;   /* default 1 */
   int32_t nonfinite;
-  int32_t saved;
+  int32_t saved; /* VOSTOK_SAVED_...: what the backward pass will read */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {
   uint32_t size;
-  float scale; /* 0: 1 / sqrt(n) */
-  const void* query;
-  const void* key;
-  const void* value;
-  void* output;
-  void* saved;
-  void* workspace;
+  float scale;       /* 0: 1 / sqrt(n) */
+  const void* query; /* [batch, m, n] */
+  const void* key;   /* [batch, k, n] */
+  const void* value; /* [batch, k, value_size] */
+  void* output;      /* [batch, m, value_size]; shares no element with another operand */
+  void* saved;       /* vostok_plan_saved_bytes long, 256-byte aligned; where something is saved */
+  void* workspace;   /* 256-byte aligned */
 } vostok_attention_arguments;
 
 typedef struct vostok_attention_backward_arguments {
   uint32_t size;
-  float scale;
+  float scale; /* that of the forward pass */
   const void* query;
   const void* key;
   const void* value;
-  const void* output_gradient;
-  const void* saved;
-  void* query_gradient;
-  void* key_gradient;
-  void* value_gradient;
-  void* workspace;
+  const void* output_gradient; /* laid out as the output */
+  const void* saved;           /* of the forward pass */
+  void* query_gradient;        /* laid out as the queries */
+  void* key_gradient;          /* as the keys */
+  void* value_gradient;        /* as the values */
+  void* workspace;             /* 256-byte aligned */
 } vostok_attention_backward_arguments;
 
+/* Every channel with a filter of its own, bias and activation fused. Output height: (height + padding_top +
+ * padding_bottom - kernel) / stride + 1. */
 typedef struct vostok_depthwise {
   uint32_t size;
-  int32_t element;
-  int64_t batch;
+  int32_t element; /* of input, filters and output */
+  int64_t batch;   /* default 1 */
   int64_t channels;
   int64_t height;
   int64_t width;
-  int32_t kernel;
-  int32_t stride;
+  int32_t kernel; /* 3 (default) or 5 */
+  int32_t stride; /* 1 (default) or 2 */
   int64_t padding_top;
   int64_t padding_bottom;
   int64_t padding_left;
   int64_t padding_right;
-  int32_t alignment_bytes;
-  int32_t bias;
-  int32_t activation;
-  int32_t reserved;
+  int32_t alignment_bytes; /* default 16 */
+  int32_t bias;            /* 0 or 1 */
+  int32_t activation;      /* VOSTOK_ACTIVATION_... */
+  int32_t reserved;        /* 0 */
 } vostok_depthwise;
 
 typedef struct vostok_depthwise_arguments {
   uint32_t size;
-  int32_t reserved;
-  const void* input;
-  const void* filters;
-  const void* bias;
-  void* output;
-  void* workspace;
+  int32_t reserved;    /* 0 */
+  const void* input;   /* [batch, channels, height, width] */
+  const void* filters; /* [channels, kernel, kernel] */
+  const void* bias;    /* float [channels] */
+  void* output;        /* [batch, channels, output height, output width]; shares no element with another */
+  void* workspace;     /* 256-byte aligned */
 } vostok_depthwise_arguments;
 
+/* y = activation(x + bias) for dense [batch, rows, columns]. */
 typedef struct vostok_bias_activation {
   uint32_t size;
   int32_t element;
-  int64_t batch;
+  int64_t batch; /* default 1 */
   int64_t rows;
   int64_t columns;
-  int32_t alignment_bytes;
-  int32_t bias;
-  int32_t activation;
-  int32_t reserved;
+  int32_t alignment_bytes; /* default 16 */
+  int32_t bias;            /* default VOSTOK_BIAS_PER_ROW */
+  int32_t activation;      /* default VOSTOK_ACTIVATION_RELU */
+  int32_t reserved;        /* 0 */
 } vostok_bias_activation;
 
 typedef struct vostok_bias_activation_arguments {
   uint32_t size;
-  int32_t reserved;
-  const void* input;
-  const void* bias;
-  void* output;
-  void* workspace;
+  int32_t reserved;  /* 0 */
+  const void* input; /* [batch, rows, columns] */
+  const void* bias;  /* float */
+  void* output;      /* may be `input` */
+  void* workspace;   /* 256-byte aligned */
 } vostok_bias_activation_arguments;
 
+/* Image patches as the columns of a matrix; its rows are ordered channel, filter row, filter column. */
 typedef struct vostok_im2col {
   uint32_t size;
   int32_t element;
-  int64_t batch;
+  int64_t batch; /* default 1 */
   int64_t channels;
   int64_t height;
   int64_t width;
-  int32_t kernel_height;
-  int32_t kernel_width;
-  int32_t stride;
-  int32_t alignment_bytes;
+  int32_t kernel_height;   /* default 3 */
+  int32_t kernel_width;    /* default 3 */
+  int32_t stride;          /* default 1 */
+  int32_t alignment_bytes; /* default 16 */
   int64_t padding_top;
   int64_t padding_bottom;
   int64_t padding_left;
@@ -520,13 +550,13 @@ typedef struct vostok_im2col {
 
 typedef struct vostok_im2col_arguments {
   uint32_t size;
-  int32_t reserved;
-  const void* input;
-  void* output;
-  void* workspace;
+  int32_t reserved;  /* 0 */
+  const void* input; /* [batch, channels, height, width] */
+  void* output;      /* [batch, channels * kernel_height * kernel_width, output height * output width] */
+  void* workspace;   /* 256-byte aligned */
 } vostok_im2col_arguments;
 
-/* Defaults, and `size`. */
+/* Write the defaults and `size`: no more than `size` bytes, and zeros where the library knows fewer. */
 VOSTOK_API void vostok_spmm_init(vostok_spmm* problem, size_t size);
 VOSTOK_API void vostok_sddmm_init(vostok_sddmm* problem, size_t size);
 VOSTOK_API void vostok_softmax_init(vostok_softmax* problem, size_t size);
@@ -545,18 +575,18 @@ VOSTOK_API void vostok_depthwise_arguments_init(vostok_depthwise_arguments* argu
 VOSTOK_API void vostok_bias_activation_arguments_init(vostok_bias_activation_arguments* arguments, size_t size);
 VOSTOK_API void vostok_im2col_arguments_init(vostok_im2col_arguments* arguments, size_t size);
 
-/* --- Plans ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Plans ------------------------------------------------------------------------------------------------------- */
 
 typedef struct vostok_plan_options {
   uint32_t size;
-  int32_t effort; /* default VOSTOK_EFFORT_CACHED */
-  void* stream;   /* checked for capture */
-  double budget_seconds;
-  uint64_t seed;
-  const char* family; /* NULL: all */
-  int32_t policy;
-  int32_t overlap_calls; /* default 1 */
-  void (*progress)(const char* text, void* user);
+  int32_t effort;                                 /* default VOSTOK_EFFORT_CACHED */
+  void* stream;                                   /* checked for capture */
+  double budget_seconds;                          /* for quick and full: when no new measurement starts; default 30 */
+  uint64_t seed;                                  /* of the tuner's operands and order; default 1 */
+  const char* family;                             /* only this kernel family; NULL: all */
+  int32_t policy;                                 /* VOSTOK_POLICY_... */
+  int32_t overlap_calls;                          /* a call may start while the one before it ends; default 1 */
+  void (*progress)(const char* text, void* user); /* one line at a time, borrowed */
   void* progress_user;
   int32_t (*stop)(void* user); /* asked between measurements; not 0 ends tuning */
   void* stop_user;
@@ -564,7 +594,8 @@ typedef struct vostok_plan_options {
 
 VOSTOK_API void vostok_plan_options_init(vostok_plan_options* options, size_t size);
 
-/* `options` may be NULL. */
+/* Decide, compile and load; `options` may be NULL. Errors: VOSTOK_INVALID_ARGUMENT, VOSTOK_UNSUPPORTED,
+ * VOSTOK_WRONG_DEVICE, VOSTOK_NO_COMPILER, VOSTOK_MISSING_KERNEL, VOSTOK_MISSING_CHOICE, VOSTOK_OUT_OF_MEMORY, ... */
 VOSTOK_API vostok_status vostok_plan_spmm(const vostok_context* context, const vostok_topology* topology, const vostok_spmm* problem,
                                           const vostok_plan_options* options, vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_sddmm(const vostok_context* context, const vostok_topology* topology, const vostok_sddmm* problem,
@@ -572,15 +603,13 @@ VOSTOK_API vostok_status vostok_plan_sddmm(const vostok_context* context, const 
 VOSTOK_API vostok_status vostok_plan_softmax(const vostok_context* context, const vostok_topology* topology, const vostok_softmax* problem,
                                              const vostok_plan_options* options, vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_softmax_backward(const vostok_context* context, const vostok_topology* topology,
-                                                      const vostok_softmax_backward* problem, const vostok_plan_options* options,
-                                                      vostok_plan** plan);
+                                                      const vostok_softmax_backward* problem, const vostok_plan_options* options, vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_attention(const vostok_context* context, const vostok_topology* topology, const vostok_attention* problem,
                                                const vostok_plan_options* options, vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_attention_backward(const vostok_context* context, const vostok_topology* topology,
-                                                        const vostok_attention* forward, const vostok_plan_options* options,
-                                                        vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem,
-                                               const vostok_plan_options* options, vostok_plan** plan);
+                                                        const vostok_attention* forward, const vostok_plan_options* options, vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem, const vostok_plan_options* options,
+                                               vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_bias_activation(const vostok_context* context, const vostok_bias_activation* problem,
                                                      const vostok_plan_options* options, vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_im2col(const vostok_context* context, const vostok_im2col* problem, const vostok_plan_options* options,
@@ -594,15 +623,16 @@ typedef struct vostok_preparation {
   const vostok_topology* topology; /* NULL for operations without one */
 } vostok_preparation;
 
-/* Plans all and lets the plans go. statuses[i], where given, says how problem i fared; `failures`, where given, are their sentences, one line
- * each (empty for those that went well). Fails itself only where nothing was tried. */
+/* Plans all and lets the plans go: planning them later finds everything made. problems[i] lies i * problems[0].size
+ * bytes behind the first. statuses[i] (unless NULL) says how problem i fared; `failures` (unless NULL) has a line for
+ * each, empty for those that went well. Fails itself only where nothing was tried. */
 VOSTOK_API vostok_status vostok_prepare(const vostok_context* context, const vostok_preparation* problems, size_t count,
                                         const vostok_plan_options* options, vostok_status* statuses, vostok_bytes** failures);
 
 VOSTOK_API vostok_plan* vostok_plan_retain(vostok_plan* plan);
 VOSTOK_API void vostok_plan_release(vostok_plan* plan);
 VOSTOK_API int32_t vostok_plan_operation(const vostok_plan* plan);
-VOSTOK_API int64_t vostok_plan_workspace_bytes(const vostok_plan* plan); /* execute wants it 256-byte aligned: round up by yourself */
+VOSTOK_API int64_t vostok_plan_workspace_bytes(const vostok_plan* plan); /* for one execute at a time */
 VOSTOK_API int64_t vostok_plan_saved_bytes(const vostok_plan* plan);     /* of attention */
 VOSTOK_API int64_t vostok_plan_packed_bytes(const vostok_plan* plan);    /* of SpMM with persistent values; else 0 */
 VOSTOK_API const char* vostok_plan_packed_format(const vostok_plan* plan);
@@ -610,34 +640,40 @@ VOSTOK_API int32_t vostok_plan_provenance(const vostok_plan* plan);
 VOSTOK_API const char* vostok_plan_family(const vostok_plan* plan);
 VOSTOK_API const char* vostok_plan_config(const vostok_plan* plan); /* "dense_vector=4 tile_rows=8 ..." */
 VOSTOK_API const char* vostok_plan_explain(const vostok_plan* plan, int32_t detail);
+/* A plan for another topology of the same shape: mostly the same decision, without a look-up or a compile. */
 VOSTOK_API vostok_status vostok_plan_rebind(const vostok_plan* plan, const vostok_topology* topology, vostok_plan** rebound);
 
+/* Queue the work on `stream`: thread-safe, legal while it is captured, without an allocation, a lock or a wait.
+ * Nothing was queued where they fail. Errors: VOSTOK_INVALID_ARGUMENT (also a plan of another operation),
+ * VOSTOK_MISALIGNED_POINTER, VOSTOK_FORMAT_MISMATCH (packed values of another topology or format), ... */
 VOSTOK_API vostok_status vostok_execute_spmm(const vostok_plan* plan, void* stream, const vostok_spmm_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_sddmm(const vostok_plan* plan, void* stream, const vostok_sddmm_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_softmax(const vostok_plan* plan, void* stream, const vostok_softmax_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream,
-                                                         const vostok_softmax_backward_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream, const vostok_softmax_backward_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_attention(const vostok_plan* plan, void* stream, const vostok_attention_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_attention_backward(const vostok_plan* plan, void* stream,
                                                            const vostok_attention_backward_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_depthwise(const vostok_plan* plan, void* stream, const vostok_depthwise_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream,
-                                                        const vostok_bias_activation_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream, const vostok_bias_activation_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_im2col(const vostok_plan* plan, void* stream, const vostok_im2col_arguments* arguments);
 
-/* --- Packed values ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Packed values ----------------------------------------------------------------------------------------------- */
 
+/* Packs values, as `values` of execute, behind the work queued so far on `stream`; ready for any stream on return. For
+ * plans of SpMM whose value_lifetime is persistent. */
 VOSTOK_API vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values, vostok_packed** packed);
 VOSTOK_API vostok_packed* vostok_packed_retain(vostok_packed* packed);
 VOSTOK_API void vostok_packed_release(vostok_packed* packed);
 VOSTOK_API const char* vostok_packed_format(const vostok_packed* packed);
 VOSTOK_API int64_t vostok_packed_bytes(const vostok_packed* packed);
 VOSTOK_API vostok_status vostok_packed_topology(const vostok_packed* packed, vostok_topology** topology);
+/* All that loading needs. Bytes of unknown origin do no harm. Errors: VOSTOK_IO_FAILURE (damaged, cut short),
+ * VOSTOK_FORMAT_MISMATCH (of another structure than the topology's), ... */
 VOSTOK_API vostok_status vostok_packed_save(const vostok_packed* packed, vostok_bytes** bytes);
 VOSTOK_API vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data, size_t size,
                                             vostok_packed** packed);
 
-/* --- Tools ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Tools ------------------------------------------------------------------------------------------------------- */
 
 typedef struct vostok_dense {
   uint32_t size;
@@ -645,34 +681,34 @@ typedef struct vostok_dense {
   void* data; /* device memory, row-major; read only where it is an input */
   int64_t rows;
   int64_t cols;
-  int64_t leading; /* 0: packed */
+  int64_t leading; /* elements between rows; 0: packed */
 } vostok_dense;
 
 typedef struct vostok_uniform_mask {
   uint32_t size;
-  int32_t reserved;
+  int32_t reserved; /* 0 */
   int64_t rows;
   int64_t cols;
-  double sparsity;
-  uint64_t seed;
+  double sparsity; /* share of zeros, 0 to 1 */
+  uint64_t seed;   /* default 1 */
 } vostok_uniform_mask;
 
 typedef struct vostok_block_mask {
   uint32_t size;
-  int32_t reserved;
+  int32_t reserved; /* 0 */
   int64_t rows;
   int64_t cols;
-  int64_t block_size;
-  double sparsity;
-  uint64_t seed;
+  int64_t block_size; /* default 1 */
+  double sparsity;    /* share of blocks that are zero */
+  uint64_t seed;      /* default 1 */
 } vostok_block_mask;
 
 typedef struct vostok_banded_mask {
   uint32_t size;
-  int32_t causal;
+  int32_t causal; /* up to the diagonal, not around it */
   int64_t rows;
   int64_t cols;
-  int64_t width;
+  int64_t width; /* elements of a row; default 1 */
 } vostok_banded_mask;
 
 typedef struct vostok_attention_mask {
@@ -680,9 +716,9 @@ typedef struct vostok_attention_mask {
   int32_t causal;
   int64_t rows;
   int64_t cols;
-  int64_t width;
-  double sparsity;
-  uint64_t seed;
+  int64_t width;   /* of the dense band; default 256 */
+  double sparsity; /* expected beyond the band; default 0.95 */
+  uint64_t seed;   /* default 1 */
 } vostok_attention_mask;
 
 VOSTOK_API void vostok_dense_init(vostok_dense* dense, size_t size);
@@ -691,17 +727,20 @@ VOSTOK_API void vostok_block_mask_init(vostok_block_mask* mask, size_t size);
 VOSTOK_API void vostok_banded_mask_init(vostok_banded_mask* mask, size_t size);
 VOSTOK_API void vostok_attention_mask_init(vostok_attention_mask* mask, size_t size);
 
+/* The elements whose magnitude is above `threshold`, or the `count` largest of the matrix or of each row
+ * (VOSTOK_PER_...): a topology, columns ascending, and its values. */
 VOSTOK_API vostok_status vostok_sparse_above(const vostok_context* context, const vostok_dense* dense, float threshold, void* stream,
                                              vostok_topology** topology, vostok_array** values);
-VOSTOK_API vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, int64_t count, int32_t per,
-                                               void* stream, vostok_topology** topology, vostok_array** values);
+VOSTOK_API vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, int64_t count, int32_t per, void* stream,
+                                               vostok_topology** topology, vostok_array** values);
+/* Writes every element of a dense matrix of the topology's shape: zeros, and the values of its type. */
 VOSTOK_API vostok_status vostok_to_dense(const vostok_topology* topology, const void* values, const vostok_dense* dense, void* stream);
-/* positions: int32 [nonzeros], where each nonzero's value lies in the source's order. */
+/* With ascending columns. positions: int32 [nonzeros], where each nonzero's value lies in the source's order. */
 VOSTOK_API vostok_status vostok_transpose(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions);
-VOSTOK_API vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology,
-                                             vostok_array** positions);
-/* index_bytes: 4 or 8 */
+VOSTOK_API vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions);
+/* row * cols + column of every nonzero: int32 where index_bytes is 4, int64 where it is 8. */
 VOSTOK_API vostok_status vostok_linear_indices(const vostok_topology* topology, void* indices, int32_t index_bytes, void* stream);
+/* Masks with ascending columns; the same seed gives the same mask on every machine. */
 VOSTOK_API vostok_status vostok_make_uniform_mask(const vostok_context* context, const vostok_uniform_mask* mask, void* stream,
                                                   vostok_topology** topology);
 VOSTOK_API vostok_status vostok_make_block_mask(const vostok_context* context, const vostok_block_mask* mask, void* stream,
