@@ -9,10 +9,9 @@ else()
 endif()
 
 # vostok_c_program(<name> <source>): compiled as strictly as the header promises.
-find_library(math_library m)
 function(vostok_c_program name source)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE ${c_library} ${math_library})
+  target_link_libraries(${name} PRIVATE ${c_library} m)
   target_compile_options(${name} PRIVATE -std=c99 -pedantic -Wall -Wextra -Werror)
   if(c_library STREQUAL "vostok_c")
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)

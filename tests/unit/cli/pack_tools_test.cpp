@@ -49,6 +49,9 @@ void use_tools(const Context& context, const ProblemLine& line) {
   const device::Buffer indices(device, topology.nonzeros() * 8);
   linear_indices(topology, indices.as<std::int32_t>());
   linear_indices(topology, indices.as<std::int64_t>());
+  const device::Buffer offsets(device, (topology.rows() + 1) * std::int64_t{sizeof(std::int64_t)});
+  read_csr(topology, offsets.as<std::int32_t>(), indices.as<std::int32_t>());
+  read_csr(topology, offsets.as<std::int64_t>(), indices.as<std::int64_t>());
   use_again(make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = 0.5}));
   use_again(make_mask(context, BlockMask{.rows = rows, .cols = cols, .block_size = 4, .sparsity = 0.5}));
   use_again(make_mask(context, BandedMask{.rows = rows, .cols = cols, .width = 3}));

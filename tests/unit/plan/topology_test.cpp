@@ -106,6 +106,20 @@ TEST_CASE("more than 2^31 - 1 nonzeros keep 64-bit offsets, and forms that numbe
   CHECK(code_of([&] { topology.statistics(true); }) == ErrorCode::unsupported);
 }
 
+TEST_CASE("more than 2^31 - 1 nonzeros are read back in int64, and refused in int32 by the number") {
+  CountingFixture fixture;
+  const auto session = fixture.session();
+  const Topology topology(std::make_shared<TopologyState>(session, fixture.view((std::int64_t{1} << 31) + 5), nullptr));
+  std::int64_t memory[1] = {};
+  const int before = fixture.device->launches;
+  read_csr(topology, memory, memory);
+  CHECK(fixture.device->launches == before + 2);
+  auto* const narrow = reinterpret_cast<std::int32_t*>(memory);
+  std::string message;
+  CHECK(code_of([&] { read_csr(topology, narrow, narrow); }, &message) == ErrorCode::invalid_argument);
+  CHECK(message.find("int32 does not hold 2147483653 nonzeros") != std::string::npos);
+}
+
 TEST_CASE("every tool refuses a stream that is being captured") {
   CountingFixture fixture;
   const auto session = fixture.session();
@@ -119,6 +133,9 @@ TEST_CASE("every tool refuses a stream that is being captured") {
                                                     [&] { transpose(topology); },
                                                     [&] { sort_columns(topology); },
                                                     [&] { linear_indices(topology, memory); },
+                                                    [&] { read_csr(topology, memory, memory); },
+                                                    [&] { plan::copy_to_device(*session, memory, memory, 4, nullptr); },
+                                                    [&] { plan::copy_to_host(*session, memory, memory, 4, nullptr); },
                                                     [&] { plan::make_mask(session, UniformMask{.rows = 2, .cols = 2}, nullptr); },
                                                     [&] { plan::make_mask(session, BlockMask{.rows = 2, .cols = 2}, nullptr); },
                                                     [&] { plan::make_mask(session, BandedMask{.rows = 2, .cols = 2}, nullptr); },
