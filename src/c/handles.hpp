@@ -37,7 +37,7 @@ void release(H* handle) {
 
 /// Sets `*out` to a handle for what `make()` returns, or to null where it fails.
 template <class H, class Make>
-vostok_status make_handle(H** out, const char* argument, Make&& make) noexcept {
+vostok_status make_handle(H** out, const char* argument, Make&& make) {
   if (out != nullptr) *out = nullptr;
   return guarded([&] {
     H*& place = required(out, argument);

@@ -92,7 +92,7 @@ DenseView view_of(const vostok_dense* given) {
 
 /// Two handles of one call: both, or neither.
 template <class Make>
-vostok_status make_pair_of(vostok_topology** topology, vostok_array** array, const char* array_argument, const Make& make) noexcept {
+vostok_status make_pair_of(vostok_topology** topology, vostok_array** array, const char* array_argument, const Make& make) {
   if (topology != nullptr) *topology = nullptr;
   if (array != nullptr) *array = nullptr;
   return guarded([&] {

@@ -18,8 +18,8 @@ function(vostok_c_program name source)
   endif()
 endfunction()
 
-# vostok_c_test(<name> <label> <command>...)
+# vostok_c_test(<name> <label> <program> <arguments>...): a test that is one program; what it says of skipped work is shown.
 function(vostok_c_test name label)
-  add_test(NAME ${name} COMMAND ${ARGN})
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/run_noted.sh ${ARGN})
   vostok_test_properties(${name} ${label} 300)
 endfunction()
