@@ -66,6 +66,11 @@ inline std::string run_copy_as(unsigned user, const std::filesystem::path& progr
   });
 }
 
+/// Whether this process, of a set-user-ID file of another user, has that user's rights: not where the mount takes no
+/// such programs. By another question than the library's, so that a wrong answer of its own is no reason to skip.
+inline bool has_rights_of_its_file() { return ::geteuid() != ::getuid(); }
+constexpr const char* without_rights_of_its_file = "skipped: no set-user-ID program can be started here";
+
 /// Copies this executable there, for everybody to start.
 inline void copy_self(const std::filesystem::path& program) {
   std::filesystem::copy_file("/proc/self/exe", program);
