@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <set>
 
 #include "base/temporary_folder.hpp"
+#include "base/text.hpp"
 #include "unit/second_user.hpp"
 
 using namespace vostok;
@@ -63,6 +65,15 @@ struct FakeTree : PathProbe {
 };
 
 bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Of users, of whom the second user is all there is, and of mounts. A process that has changed its user may not say
+/// who is mapped until it may be looked into again.
+bool enter_namespaces() {
+  if (prctl(PR_SET_DUMPABLE, 1) != 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  std::ofstream map("/proc/self/uid_map");
+  map << test::second_user << ' ' << test::second_user << " 1" << std::flush;
+  return map.good() && geteuid() == test::second_user;
+}
 
 FakeTree home_and_scratch() {
   FakeTree tree;
@@ -328,6 +339,37 @@ TEST_CASE("the system's lists tell which group is a user's private one") {
   CHECK(judged(test::second_user) == "+---");  // a user that no list knows
 }
 
+TEST_CASE("a group is no private one where it has another name or another member, or is not the user's first") {
+  if (!test::can_be_other_users()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  // In a mount namespace the lists are these: a user named anne, and a group of her number.
+  const auto judged = [&](unsigned first_group, const std::string& group, const std::string& members) {
+    folder.write("passwd", fmt::format("anne:x:{}:{}::/:/bin/sh\n", test::second_user, first_group));
+    folder.write("group", fmt::format("{}:x:{}:{}\n", group, test::second_user, members));
+    return test::as_user(test::second_user, [&] {
+      if (!enter_namespaces()) return std::string("no user namespace: ") + std::strerror(errno);
+      for (const char* list : {"passwd", "group"})
+        if (mount((folder / list).c_str(), (fs::path("/etc") / list).c_str(), nullptr, MS_BIND, nullptr) != 0)
+          return std::string("no mount: ") + std::strerror(errno);
+      return std::string(PathProbe().is_private_group(test::second_user) ? "private" : "shared");
+    });
+  };
+  const std::string alone = judged(test::second_user, "anne", "");
+  if (alone.starts_with("no ")) {
+    MESSAGE("skipped: ", alone);
+    return;
+  }
+  CHECK(alone == "private");
+  CHECK(judged(test::second_user, "anne", "anne") == "private");
+  CHECK(judged(test::second_user, "anne", "anne,bert") == "shared");
+  CHECK(judged(test::second_user, "team", "") == "shared");
+  CHECK(judged(100, "anne", "") == "shared");
+}
+
 TEST_CASE("on a disk an owner outside the user namespace is accepted on a read-only mount only") {
   if (!test::can_be_other_users()) {
     MESSAGE(test::skipped_without_root);
@@ -339,8 +381,7 @@ TEST_CASE("on a disk an owner outside the user namespace is accepted on a read-o
   const std::string image = folder / "image";
   // In the namespace the second user is all there is, and root's files belong to nobody. Its root folder is the image.
   const std::string said = test::as_user(test::second_user, [&] {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return std::string("no user namespace: ") + std::strerror(errno);
-    std::ofstream("/proc/self/uid_map") << test::second_user << ' ' << test::second_user << " 1";
+    if (!enter_namespaces()) return std::string("no user namespace: ") + std::strerror(errno);
     constexpr unsigned long read_only = MS_REMOUNT | MS_BIND | MS_RDONLY;
     const bool mounted = mount(image.c_str(), image.c_str(), nullptr, MS_BIND, nullptr) == 0;
     if (!mounted || chroot(image.c_str()) != 0 || chdir("/") != 0) return std::string("no mount: ") + std::strerror(errno);
