@@ -152,6 +152,12 @@ TEST_CASE("sizes that a Matrix Market header claims take no memory that is not t
   refuse(ErrorCode::invalid_topology, "%%MatrixMarket matrix array real general\n1 2147483647\n1\n", {"claim.mtx", "element 2 of 2147483647"});
   testing::check_refused(ErrorCode::out_of_memory, {"a.mtx", "200000000 rows", "1525.9 MiB", "bytes gets 1024.0 MiB"},
                          [&] { parse_mtx({.bytes = general + "200000000 2 0\n", .name = "a.mtx", .memory_bytes = INT64_MAX}); });
+  // Entries that are all there take more than their text.
+  std::string many = general + "1 1 5000\n";
+  for (int i = 0; i < 5000; ++i) many += "1 1 1\n";
+  testing::check_refused(ErrorCode::out_of_memory, {"a.mtx", "1 rows and 5000 entries", "0.1 MiB are free"},
+                         [&] { parse_mtx({.bytes = many, .name = "a.mtx", .memory_bytes = 150'000}); });
+  CHECK(parse_mtx({.bytes = many, .name = "a.mtx", .memory_bytes = memory_bytes}).nonzeros() == 5000);
   const std::string wide_text = general + "1 2147483647 1\n1 2147483647 5\n";
   const Csr wide = parse_mtx({.bytes = wide_text, .name = "wide.mtx", .memory_bytes = memory_bytes});
   CHECK(wide.column_indices == std::vector<std::int32_t>{2147483646});

@@ -88,6 +88,7 @@ TEST_CASE("a gzip file of any known kind and of several parts is read as what is
   CHECK(read_bytes_of(gzipped("%%MatrixMarket matrix array real general\n1 1\n5\n"), "a.mtx.gz").values == std::vector<double>{5});
   const std::string array = npy(testing::header("<f4", "1, 200000"), bytes_of(std::vector<float>(200000, 1)));  // many blocks
   CHECK(read_bytes_of(gzipped(array), "a.npy.gz").nonzeros() == 200000);
+  testing::check_refused(ErrorCode::unsupported, {"a.smtx.gz.gz", "packed twice"}, [&] { read_bytes_of(gzipped(gzipped(pattern)), "a.smtx.gz.gz"); });
   testing::check_refused(ErrorCode::invalid_argument, {"a.txt.gz", "'.gz'", ".npy (each also as .gz)"},
                          [&] { read_bytes_of(gzipped(pattern), "a.txt.gz"); });
 }

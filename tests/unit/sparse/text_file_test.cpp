@@ -97,6 +97,17 @@ TEST_CASE("a file larger than the memory that is free is refused before it is re
                          [&] { read_bytes(file, 1'000'000); });
 }
 
+TEST_CASE("memory that runs out while a file is understood is an error that names the file") {
+  const Source source = {.bytes = "four", .name = "weights\x1b[2J.npy", .memory_bytes = 1'000'000};
+  const auto refused = [&](const auto& work) {
+    testing::check_refused(ErrorCode::out_of_memory, {R"(weights\x1b[2J.npy)", "4 bytes hold does not fit in memory"},
+                           [&] { read_named(source, work); });
+  };
+  refused([]() -> int { throw std::bad_alloc(); });
+  refused([] { return std::vector<int>().max_size() + std::string(static_cast<std::size_t>(-1), 'x').size(); });
+  CHECK(read_named(source, [] { return 7; }) == 7);
+}
+
 TEST_CASE("a file of no told length is read to its end") { CHECK(read_bytes("/proc/self/status").find("Pid:") != std::string::npos); }
 
 TEST_CASE("nothing unprintable of a file's name gets into a message") {
