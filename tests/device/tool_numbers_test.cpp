@@ -72,6 +72,29 @@ TEST_CASE("sizes, counts and enumerators that make no sense are refused by tools
   });
 }
 
+TEST_CASE("a dense matrix is not written over the values that it is made of, and may lie beside and around them") {
+  on_every_device([](const Context& context) {
+    const Topology topology = context.topology(sparse::uniform(4, 4, 0.5, 1).view());
+    REQUIRE(topology.nonzeros() == 8);
+    const test::Floats memory(test::device_of(context), std::vector<float>(64, 7));
+    auto* const begin = static_cast<float*>(memory.data());
+    const auto write = [&](std::int64_t values, std::int64_t dense, std::int64_t leading) {
+      to_dense(topology, begin + values, {.data = begin + dense, .leading = leading});
+    };
+    for (const std::int64_t dense : {0, 1, 7}) {
+      CAPTURE(dense);
+      CHECK(contains(refused([&] { write(0, dense, 0); }), "shares elements with values"));
+    }
+    CHECK(contains(refused([&] { write(9, 0, 16); }), "shares elements with values"));  // the ninth value would be of line 1
+    CHECK(memory.read() == std::vector<float>(64, 7));
+    write(0, 8, 0);
+    write(4, 0, 16);  // between lines 0 and 1
+    test::device_of(context).synchronize(nullptr);
+    const std::vector<float> written = memory.read();
+    CHECK(std::count(written.begin(), written.begin() + 4, 0.0F) == 4 - topology.statistics().longest_row);
+  });
+}
+
 TEST_CASE("widths and blocks larger than the matrix are the whole matrix") {
   on_every_device([](const Context& context) {
     for (const std::int64_t size : {std::int64_t{1} << 31, large, most}) {

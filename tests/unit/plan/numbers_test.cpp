@@ -60,7 +60,7 @@ class Planning : public test::Fixture {
           field = name;
           is_changed = set_end(value, end);
         });
-        if (is_changed) attempt(wrap(changed), field);
+        if (is_changed) attempt(wrap(changed), field, wide_ends[end] > ops::most_elements);
       }
       if (!exists) return;
     }
@@ -70,18 +70,31 @@ class Planning : public test::Fixture {
     attempt_all(problem, [](const Problem& changed) { return changed; });
   }
 
+  enum Mask { some_nonzeros, no_nonzeros, no_rows };
+  /// Why a problem is not planned.
+  template <class Problem>
+  std::string refusal(const Problem& problem, Mask mask) {
+    std::string message;
+    CHECK(code_of([&] { plan::make_plan(*planner_, problem, masks_[mask], {}); }, &message) == ErrorCode::invalid_argument);
+    return message;
+  }
+
  private:
   template <class Problem>
-  void attempt(const Problem& problem, const std::string& field) {
+  void attempt(const Problem& problem, const std::string& field, bool past_all_memory) {
     CAPTURE(field);
+    // Of a distance in memory nothing is planned then, whatever it is multiplied by, and the field is named.
+    const bool is_distance = past_all_memory && (field.ends_with("_leading") || field.ends_with("_stride"));
     for (std::size_t i = 0; i < (Problem::masked ? masks_.size() : 1); ++i) {
       CAPTURE(i);
       try {
         if constexpr (Problem::masked) check(plan::make_plan(*planner_, problem, masks_[i], {}));
         else check(plan::make_plan(*planner_, problem, PlanOptions{}));
         ++planned;
+        CHECK_FALSE(is_distance);
       } catch (const Error& error) {
         ++refused;
+        if (is_distance) CHECK_MESSAGE(contains(error.what(), field + " = "), error.what());
         const bool expected = error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::unsupported;
         CHECK_MESSAGE(expected, error.what());
       }
@@ -133,6 +146,18 @@ TEST_CASE("a problem's numbers and enumerators at the ends of their types are re
   planning.attempt_all(Im2col{.batch = 2, .channels = 3, .height = 8, .width = 8});
   CHECK(planning.refused > 1000);
   CHECK(planning.planned > 10);
+}
+
+TEST_CASE("sets of values and statistics that no memory holds are refused, also where there is nothing to compute") {
+  Planning planning;
+  for (const std::int64_t sets : {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()}) {
+    CAPTURE(sets);
+    CHECK(contains(planning.refusal(Spmm{.n = 0, .batch = sets, .values_per_batch = true}, Planning::some_nonzeros), "the values' elements"));
+    CHECK(contains(planning.refusal(Softmax{.batch = sets, .statistics = RowStatistics::write}, Planning::no_nonzeros), "row_statistics"));
+    for (const Saved saved : {Saved::none, Saved::probabilities, Saved::row_statistics})
+      planning.refusal(SparseAttention{.n = 8, .batch = sets, .saved = saved}, Planning::no_nonzeros);
+  }
+  CHECK(contains(planning.refusal(SparseAttention{.n = 8, .index = static_cast<IndexType>(9)}, Planning::some_nonzeros), "attention: index = 9"));
 }
 
 TEST_CASE("sizes of an image whose numbers make no sense are zero, not a crash") {
