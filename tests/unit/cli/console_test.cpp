@@ -1,11 +1,16 @@
 // What becomes of a report that stdout does not take, and of what a terminal would obey in one.
 #include "cli/console.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <stdexcept>
 
 #include "sparse/text_file.hpp"
+#include "unit/child_outcome.hpp"
 #include "unit/cli/run_command.hpp"
 #include "unit/device/cuda_fixture.hpp"
 
@@ -112,6 +117,21 @@ TEST_CASE("a command without a word to print succeeds without a stdout") {
     CAPTURE(outcome.errors);
     CHECK(outcome.status == 0);
   }
+}
+
+TEST_CASE("no file takes the number of a standard stream that is closed, and using one fails as it did") {
+  const test::ChildOutcome outcome = test::in_child([] {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
+    hold_standard_streams();
+    const auto require = [](bool holds, const char* what) {
+      if (!holds) throw std::runtime_error(what);
+    };
+    require(::open("/dev/null", O_RDWR) > STDERR_FILENO, "a file has the number of a standard stream");
+    char byte = 0;
+    require(::read(STDIN_FILENO, &byte, 1) < 0 && errno == EBADF, "stdin is there");
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) require(::write(stream, &byte, 1) < 0 && errno == EBADF, "an output is there");
+  });
+  CHECK_MESSAGE((outcome.finished && !outcome.threw), outcome.log);
 }
 
 TEST_CASE("no file takes the number of a stdout that is closed") {

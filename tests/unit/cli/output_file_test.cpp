@@ -85,4 +85,38 @@ TEST_CASE("study and sign replace files as a whole, and follow no link where the
   CHECK(sparse::read_bytes(outputs.precious) == "what was there");
 }
 
+TEST_CASE("a file that is there is replaced by a new one, not written into: its other name keeps what it held") {
+  const Outputs outputs;
+  const TemporaryFolder& folder = outputs.tool.folder();
+  const std::string tuning = outputs.empty_database("tuning.db", cache::Content::tuning),
+                    code = outputs.empty_database("code.db", cache::Content::code), matrix = folder.write("m.smtx", "2, 2, 1\n0 1 1\n0\n").string(),
+                    key = (folder / "team").string();
+  REQUIRE(outputs.tool.run({"cache", "keygen", key}).status == 0);
+  struct Writing {
+    std::vector<std::string> command;
+    fs::path file;
+  };
+  const fs::path out = folder / "out", results = folder / "results";
+  const std::vector<Writing> all = {{{"cache", "dump", tuning, "--out", out.string()}, out},
+                                    {{"cache", "merge", tuning, tuning, "--out", out.string()}, out},
+                                    {{"cache", "merge", code, code, "--out", out.string()}, out},
+                                    {{"cache", "rank", tuning, "--out", out.string()}, out},
+                                    {{"cache", "sign", code, "--key", key + ".key"}, code + ".sig"},
+                                    {{"study", matrix, "--out", results.string()}, results / "study.csv"},
+                                    {{"study", matrix, "--out", results.string()}, results / "study.svg"}};
+  fs::create_directory(results);
+  for (const auto& [command, file] : all) {
+    CAPTURE(command[0] + " " + command[1]);
+    fs::remove(file);
+    fs::copy_file(outputs.precious, file);
+    fs::remove(folder / "another name");
+    fs::create_hard_link(file, folder / "another name");
+    const Outcome outcome = outputs.tool.run(command);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == 0);
+    CHECK(sparse::read_bytes(file) != "what was there");
+    CHECK(sparse::read_bytes(folder / "another name") == "what was there");
+  }
+}
+
 }  // namespace vostok::cli::testing

@@ -36,8 +36,10 @@ TEST_CASE("what cannot all be packed leaves the file that is there, and with par
   CHECK(contains(nothing, "code.db: left as it was: 1 could not be packed, and nothing was packed"));
   CHECK(sparse::read_bytes(out) == "what was there");
 
+  fs::create_hard_link(out, folder / "another name");
   const auto [kept, text] = pack_into(problems, true);
   CHECK(kept.is_written());
+  CHECK(sparse::read_bytes(folder / "another name") == "what was there");  // replaced, not written into
   CHECK(contains(text, "partial: 1 could not be packed"));
   cache::Connection connection(out, cache::Access::read_only, cache::tool_lock_timeout_ms);
   CHECK(connection.number("SELECT count(*) FROM code") == kept.devices.at(0).kernels);
