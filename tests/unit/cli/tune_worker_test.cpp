@@ -1,5 +1,6 @@
 // Code that hangs, faults, corrupts or is wrong meets the worker process first: planted into the cache in place of good kernels.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -10,13 +11,17 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
+#include "base/version.hpp"
 #include "codegen/source.hpp"
 #include "context_state.hpp"
 #include "device/gpus.hpp"
 #include "ops/conv/problem.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
+#include "plan/worker_client.hpp"
+#include "plan/worker_options.hpp"
 #include "sparse/text_file.hpp"
+#include "tune/worker_process.hpp"
 #include "unit/cli/tool_process.hpp"
 
 using namespace vostok;
@@ -113,10 +118,11 @@ const PlanOptions quick{.effort = Effort::quick, .budget_seconds = 600};
 /// The role of a user's program: it plans, with no tool named, and writes down that it started and what it was told.
 int plan_as_program(const std::filesystem::path& folder) {
   std::ofstream(folder / "started", std::ios::app) << 'x';
+  // What it takes for its worker plans as it does before it ends, which on a busy machine takes a while.
   const Context context({.device = "emulator",
                          .cache = {.folder = folder / "cache", .shipped = folder / "none"},
                          .log = [](LogLevel, std::string_view) {},
-                         .worker = {.timeout_seconds = 8}});
+                         .worker = {.timeout_seconds = 300}});
   std::ofstream(folder / "explained", std::ios::trunc) << context.plan(problem_of(8), quick).explain().text();
   return 0;
 }
@@ -265,6 +271,37 @@ TEST_CASE("a tool that is no worker is none") {
   const auto plan = context.plan(problem_of(8), quick);
   CHECK(plan.provenance() == Provenance::heuristic);
   CHECK(contains(plan.explain().text(), "exit status 1"));
+}
+
+TEST_CASE("a worker whose log may grow no further works all the same") {
+  if (!test::tests_emulator()) {
+    MESSAGE("skipped: the worker opens the emulator");
+    return;
+  }
+  const TemporaryFolder folder;
+  Options options{.device = "emulator", .cache = {.folder = folder / "cache", .shipped = folder / "none"}};
+  for (int i = 0; i < 100; ++i) options.cache.read_only.emplace_back(fmt::format("/absent/{:0100}", i));  // a warning each
+  tune::Frame open{.fields = plan::to_fields(options, {}), .bytes = {}};
+  open.fields["verb"] = "open";
+  open.fields["protocol"] = plan::worker_protocol;
+  open.fields["version"] = library_version;
+  open.fields["uuid"] = Context({.device = "emulator", .cache = {.enabled = false}}).device().uuid;
+
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string why;
+  const auto worker = tune::WorkerProcess::start(VOSTOK_TOOL, why);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  REQUIRE_MESSAGE(worker, why);
+  tune::EndlessPatience patience;
+  tune::Frame answer;
+  REQUIRE(worker->stream().receive(answer, patience) == tune::FrameStream::State::done);
+  CHECK(answer.text("status") == plan::worker_started);
+  REQUIRE(worker->stream().send(open) == tune::FrameStream::State::done);
+  REQUIRE(worker->stream().receive(answer, patience) == tune::FrameStream::State::done);
+  CHECK_MESSAGE(answer.text("status") == "ready", answer.text("reason"));
 }
 
 TEST_CASE("the worker's command says what it is for, and refuses a terminal's or another's words") {
