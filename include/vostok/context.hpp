@@ -148,7 +148,7 @@ class Context {
   explicit Context(const Options& options);
 
   /// Copies and validates a CSR structure; ready for any stream on return. Arrays in device memory are read behind the
-  /// work queued so far on `stream`; with nullptr they must be complete (the library never waits on the legacy stream).
+  /// work queued so far on `stream`; with nullptr they must be complete (legacy_stream waits for the legacy stream's work).
   /// Errors: invalid_topology (names row and value), invalid_argument, unsupported, capture_active, out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 

@@ -116,10 +116,10 @@ class Plan : public AnyPlan {
   Plan() = default;
   explicit Plan(std::shared_ptr<const PlanState> state) : AnyPlan(std::move(state)) {}
 
-  /// Queues the work on `stream`. Thread-safe; legal while `stream` is being captured. Never compiles, loads, allocates, locks
-  /// or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued: for an argument that is missing, or that the
-  /// problem does not ask for, and for an output that shares elements with another operand or the workspace, unless its argument says that it
-  /// may. Elements may lie between one another: slices of one array are legal. Where there is nothing to compute pointers may be null.
+  /// Queues the work on `stream` (nullptr or legacy_stream: the legacy stream). Thread-safe; legal while `stream` is being captured. Never compiles,
+  /// loads, allocates, locks or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued: for an argument that is
+  /// missing, or that the problem does not ask for, and for an output that shares elements with another operand or the workspace, unless its argument
+  /// says that it may. Elements may lie between one another: slices of one array are legal. Where there is nothing to compute pointers may be null.
   void execute(Stream stream, const Arguments& arguments) const;
 
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same
@@ -129,8 +129,8 @@ class Plan : public AnyPlan {
 
   /// Packs values (as `.values` of execute: [nonzeros] or [batch, nonzeros], in CSR order of A) for `.packed` of this plan and of every other
   /// that reads the same format of the same topology. Reads them behind the work queued so far on `stream` (nullptr: they must be
-  /// complete); ready for any stream on return. For plans whose value_lifetime is persistent. Errors: invalid_argument, misaligned_pointer,
-  /// capture_active, out_of_memory.
+  /// complete; legacy_stream: behind the legacy stream's work); ready for any stream on return. For plans whose value_lifetime is persistent. Errors:
+  /// invalid_argument, misaligned_pointer, capture_active, out_of_memory.
   PackedValues pack(Stream stream, const void* values) const
     requires requires(const Problem& problem) { problem.value_lifetime; };
   /// Bytes of device memory that pack() takes; 0 where values are passed at every call.

@@ -1,9 +1,9 @@
 // Tools for device memory and sparse matrices in it: arrays, copies, dense to sparse and back, transposes, sorted columns, index arrays, masks.
 //
-// Tools read and write device memory in the order of `stream`; nullptr: operands must be complete. What they return is ready for any
-// stream. They may allocate and compile. Errors of all: capture_active where `stream` is being captured, invalid_argument naming
-// the field and its value, out_of_memory, no_compiler, missing_kernel; of those that make a topology also no_device where the context was
-// opened to compile only.
+// Tools read and write device memory in the order of `stream`; nullptr: operands must be complete; legacy_stream: behind the legacy stream's
+// work. What they return is ready for any stream; to_dense and linear_indices are queued on `stream` itself. They may allocate and compile. Errors
+// of all: capture_active where `stream` is being captured, invalid_argument naming the field and its value, out_of_memory, no_compiler,
+// missing_kernel; of those that make a topology also no_device where the context was opened to compile only.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,17 @@ struct CUstream_st;
 
 namespace vostok {
 
-/// A CUDA stream (CUstream and cudaStream_t are this type). nullptr is the legacy default stream.
+/// A CUDA stream (CUstream and cudaStream_t are this type). To `execute`, nullptr is the legacy default stream. To calls that read operands
+/// behind a stream (Context::topology, pack, the tools), nullptr says that the operands are complete: they wait for nothing.
 using Stream = CUstream_st*;
+
+/// The legacy default stream by its handle (CU_STREAM_LEGACY), where calls are to wait for the work queued on it. Bindings of frameworks whose
+/// default stream is 0 (PyTorch) pass this for it, to `execute` as well. While a blocking stream is captured, the driver lets nobody use the
+/// legacy stream: calls that would wait for it are capture_active, and the capture goes on.
+inline const Stream legacy_stream = reinterpret_cast<Stream>(std::uintptr_t{1});  // NOLINT: the driver's own handle
+
+/// The calling thread's default stream (CU_STREAM_PER_THREAD), in every call that takes a stream.
+inline const Stream per_thread_stream = reinterpret_cast<Stream>(std::uintptr_t{2});  // NOLINT: the driver's own handle
 
 /// A typed array of indices in host or device memory (the library finds out which).
 class IndexArray {

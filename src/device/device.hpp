@@ -158,9 +158,11 @@ class Device {
   virtual void copy_to_host(void* destination, const void* source, std::int64_t bytes, Stream after = nullptr) = 0;
 
   virtual bool is_device_pointer(const void* pointer) const = 0;
+  /// Whether the stream itself is being captured.
   virtual bool is_capturing(Stream stream) const = 0;
   virtual void synchronize(Stream stream) const = 0;
   /// What is queued from now on on the own stream runs behind the work queued so far on `after`; nullptr waits for nothing.
+  /// Errors: capture_active for legacy_stream while a blocking stream is captured.
   virtual void wait_for(Stream after) const = 0;
   /// The library's own non-blocking stream.
   virtual Stream own_stream() const = 0;

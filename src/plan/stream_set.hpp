@@ -35,7 +35,11 @@ class StreamSet {
 
  private:
   /// 0 is a free slot, so that nullptr (the legacy stream) needs another mark. Handles are aligned: + 1 is unambiguous.
-  static std::uintptr_t encode(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) + 1; }
+  static std::uintptr_t encode(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(lasting(stream)) + 1; }
+
+  /// A thread's default stream has no name in other threads, one of which may be the last to hold the object. The legacy stream
+  /// waits for all of them, as for every blocking stream.
+  static Stream lasting(Stream stream) noexcept { return stream == legacy_stream || stream == per_thread_stream ? nullptr : stream; }
 
   std::array<std::atomic<std::uintptr_t>, 16> slots_ = {};
   std::atomic<bool> overflowed_ = false;

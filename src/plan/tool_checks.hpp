@@ -61,6 +61,13 @@ inline ops::Queue queue_behind(Session& session, Stream stream) {
   return {session.device(), session.step_kernels(), session.device().own_stream()};
 }
 
+/// The given stream itself. Where that is the legacy stream, the library's own waits for it too: what comes next sees what is written, and
+/// nothing is queued while the driver bars that stream (capture_active).
+inline ops::Queue queue_on(Session& session, Stream stream) {
+  if (stream == nullptr || stream == legacy_stream) session.device().wait_for(legacy_stream);
+  return {session.device(), session.step_kernels(), stream};
+}
+
 /// Memory whose last use was waited for, as a handle to its first `bytes`. The session lives as long as the memory: it owns the device.
 inline DeviceArray array_of(const std::shared_ptr<Session>& session, ops::QueuedMemory memory, std::int64_t bytes) {
   if (!memory) return {};

@@ -55,8 +55,7 @@ void write_linear_indices(const Topology& topology, void* indices, bool wide, St
   const std::int64_t elements = statistics.rows * statistics.cols;
   if (!wide && elements > (std::int64_t{1} << 31))
     fail(ErrorCode::invalid_argument, "cannot {}: {} rows of {} columns do not fit in int32; give int64", what, statistics.rows, statistics.cols);
-  const plan::Session& session = *state.session();
-  const ops::Queue queue(session.device(), session.step_kernels(), stream);
+  const ops::Queue queue = plan::queue_on(*state.session(), stream);
   ops::linear_indices(queue, used_arrays(state, stream), indices, wide);
 }
 
@@ -69,8 +68,7 @@ void write_dense(const Topology& topology, const void* values, const DenseOutput
   if (values == nullptr && statistics.nonzeros > 0) fail(ErrorCode::invalid_argument, "cannot {}: values is null", what);
   plan::require_apart(what, dense.data, plan::matrix_region({statistics.rows, statistics.cols, leading, 0}, dense.element, 1), values,
                       plan::array_region(statistics.nonzeros, dense.element));
-  const plan::Session& session = *state.session();
-  const ops::Queue queue(session.device(), session.step_kernels(), stream);
+  const ops::Queue queue = plan::queue_on(*state.session(), stream);
   ops::to_dense(queue, used_arrays(state, stream), values, dense.element, statistics.duplicates, dense.data, leading);
 }
 

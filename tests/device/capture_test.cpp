@@ -5,60 +5,16 @@
 #include <thread>
 
 #include "base/temporary_folder.hpp"
-#include "device/cuda/cuda_context.hpp"
 #include "device/spmm_operands.hpp"
+#include "device/user_stream.hpp"
 
 using namespace vostok;
-using device::cuda::CaptureMode;
 using test::code_of;
+using test::on_every_gpu;
 using test::SpmmOperands;
+using test::UserStream;
 
 namespace {
-
-/// A blocking stream and what a test does with it, through the driver itself, as a user's program would. Declared before what is
-/// executed on it: streams outlive plans and topologies.
-class UserStream {
- public:
-  explicit UserStream(const device::cuda::Driver& driver) : driver_(driver) {
-    driver_.require("make a stream", driver_.cuStreamCreate, &stream_, 0U);
-  }
-  ~UserStream() {
-    if (exec_ != nullptr) driver_.cuGraphExecDestroy(exec_);
-    driver_.cuStreamDestroy_v2(stream_);
-  }
-  UserStream(const UserStream&) = delete;
-  UserStream& operator=(const UserStream&) = delete;
-
-  Stream get() const { return stream_; }
-  void begin_capture() { driver_.require("begin capture", driver_.cuStreamBeginCapture_v2, stream_, CaptureMode::global); }
-  void end_capture() {
-    device::cuda::GraphHandle graph = nullptr;
-    driver_.require("end capture", driver_.cuStreamEndCapture, stream_, &graph);
-    if (exec_ != nullptr) driver_.cuGraphExecDestroy(exec_);
-    driver_.require("instantiate", driver_.cuGraphInstantiateWithFlags, &exec_, graph, 0ULL);
-    driver_.cuGraphDestroy(graph);
-  }
-  void replay() { driver_.require("replay", driver_.cuGraphLaunch, exec_, stream_); }
-  void synchronize() { driver_.require("synchronize", driver_.cuStreamSynchronize, stream_); }
-
- private:
-  const device::cuda::Driver& driver_;
-  Stream stream_ = nullptr;
-  device::cuda::GraphExecHandle exec_ = nullptr;
-};
-
-/// Runs `body(context, driver)` on each GPU with its primary context current, as in a user's thread.
-template <class Test>
-void on_every_gpu(Test&& body) {
-  for (const std::string& name : test::device_names()) {
-    if (name == "emulator") continue;
-    CAPTURE(name);
-    const auto driver = device::cuda::open_driver();
-    const auto primary = std::make_shared<const device::cuda::CudaContext>(driver, std::stoi(name.substr(5)), nullptr);
-    const device::cuda::ContextScope scope(*primary);
-    body(name, *primary);
-  }
-}
 
 Context disk_context(const std::string& device, const std::filesystem::path& folder) {
   return Context(Options{.device = device, .cache = {.folder = folder}, .log = [](LogLevel, std::string_view) {}});

@@ -60,13 +60,13 @@ OwnedEvent::~OwnedEvent() {
   if (handle_ != nullptr) context_->driver().cuEventDestroy_v2(handle_);
 }
 
-bool is_capturing(const Driver& driver, StreamHandle stream) {
+StreamCapture capture_of(const Driver& driver, StreamHandle stream) {
   CaptureStatus status = CaptureStatus::none;
   const Result result = driver.cuStreamIsCapturing(stream, &status);
-  // Asked about the legacy stream while a blocking stream is captured: that other stream's capture is what it reports.
-  if (result == Result::capture_implicit) return false;
+  // Asking does no harm to the other stream's capture; anything else on the legacy stream would end it.
+  if (result == Result::capture_implicit) return StreamCapture::barred;
   if (result != Result::success) driver.fail_call("ask whether the stream is being captured", driver.cuStreamIsCapturing.name, result);
-  return status != CaptureStatus::none;
+  return status == CaptureStatus::none ? StreamCapture::none : StreamCapture::own;
 }
 
 }  // namespace vostok::device::cuda

@@ -111,7 +111,12 @@ class OwnedEvent {
   EventHandle handle_ = nullptr;
 };
 
-/// Whether the stream itself is being captured.
-bool is_capturing(const Driver& driver, StreamHandle stream);
+/// What captures mean for a stream.
+enum class StreamCapture {
+  none,
+  own,     ///< it is being captured
+  barred,  ///< it is the legacy stream, which nobody may use while some blocking stream is captured
+};
+StreamCapture capture_of(const Driver& driver, StreamHandle stream);
 
 }  // namespace vostok::device::cuda

@@ -29,6 +29,12 @@ struct LaunchAttributes {
   }
 };
 
+[[noreturn]] void fail_barred() {
+  fail(ErrorCode::capture_active,
+       "cannot wait for the legacy stream: a blocking stream is being captured, and the driver lets nobody use the legacy stream meanwhile; "
+       "wait for the end of the capture, or pass nullptr where the operands are complete");
+}
+
 const CudaKernel& cuda_kernel(const Kernel& kernel) { return static_cast<const CudaKernel&>(kernel); }
 
 }  // namespace
@@ -100,10 +106,19 @@ void CudaDevice::fill(Stream stream, void* memory, int value, std::int64_t bytes
 
 /// Makes the own stream wait for the work queued so far on `after`. A captured stream has queued nothing.
 void CudaDevice::queue_wait(Stream after) const {
-  if (after == nullptr || cuda::is_capturing(driver(), after)) return;
+  if (after == nullptr) return;
+  const StreamCapture capture = capture_of(driver(), after);
+  if (capture == StreamCapture::own) return;
+  if (capture == StreamCapture::barred) fail_barred();
   const OwnedEvent event(*context_, event_disable_timing);
-  driver().require("record an event on the given stream", driver().cuEventRecord, event.get(), after);
+  record_behind(after, event);
   driver().require("wait for the given stream", driver().cuStreamWaitEvent, own_stream(), event.get(), 0U);
+}
+
+void CudaDevice::record_behind(Stream after, const OwnedEvent& event) const {
+  const Result result = driver().cuEventRecord(event.get(), after);
+  if (result == Result::capture_implicit) fail_barred();  // the capture began after the stream was asked
+  if (result != Result::success) driver().fail_call("record an event on the given stream", driver().cuEventRecord.name, result);
 }
 
 void CudaDevice::wait_for(Stream after) const {
@@ -139,7 +154,7 @@ bool CudaDevice::is_device_pointer(const void* pointer) const {
 
 bool CudaDevice::is_capturing(Stream stream) const {
   const ContextScope scope(*context_);
-  return cuda::is_capturing(driver(), stream);
+  return capture_of(driver(), stream) == StreamCapture::own;
 }
 
 void CudaDevice::synchronize(Stream stream) const {

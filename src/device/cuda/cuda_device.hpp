@@ -41,7 +41,7 @@ class CudaDevice : public Device {
     if (is_here()) memory_->release_behind(memory, streams);
   }
 
-  /// `after` = nullptr waits for nothing: the library never touches the legacy stream. Its own handle, (Stream)0x1, can be given.
+  /// `after` = nullptr waits for nothing: the library touches the legacy stream only where it is given by its handle.
   void copy_to_device(void* destination, const void* source, std::int64_t bytes, Stream after) override;
   void copy_to_host(void* destination, const void* source, std::int64_t bytes, Stream after) override;
 
@@ -58,6 +58,7 @@ class CudaDevice : public Device {
  private:
   const Driver& driver() const { return context_->driver(); }
   void queue_wait(Stream after) const;
+  void record_behind(Stream after, const OwnedEvent& event) const;
 
   std::shared_ptr<const CudaContext> context_;
   DeviceProperties properties_;

@@ -1,7 +1,9 @@
 // Contexts where there is no driver, where the GPU is newer than NVRTC, and where a stream is being captured: over a fake driver and NVRTC.
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <vostok/vostok.hpp>
@@ -141,4 +143,47 @@ TEST_CASE("in a capture an execute makes launches and nothing else, and plan, to
   CHECK(driver->live("memory") == memory_before);
   driver->capture(stream, device::cuda::CaptureStatus::none);
   driver->global_capture(false);
+}
+
+TEST_CASE("given the legacy stream or the thread's own, topology, pack and tools wait for it, and execute launches there") {
+  const FakeNvrtc nvrtc;
+  const FakeDriver driver(any_arguments);
+  const Context context({.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {}});
+  const Topology mask = some_mask(context);
+  const SpmmPlan product = context.plan(Spmm{.n = 8, .math = Math::strict}, mask);
+  const SpmmPlan persistent = context.plan(Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, mask);
+  const Workspace workspace = product.make_workspace();
+  alignas(16) float memory[1024] = {};
+  const device::Buffer offsets(context.state()->session->device(), 25 * std::int64_t{sizeof(std::int32_t)});
+  const CsrView empty{.rows = 24, .cols = 16, .row_offsets = offsets.as<std::int32_t>(), .nonzeros = 0};
+  for (const auto& [stream, name] : {std::pair(legacy_stream, "legacy"), std::pair(per_thread_stream, "per thread")}) {
+    CAPTURE(name);
+    const auto calls_of = [&](const std::function<void()>& call) {
+      const std::string before = driver->log();
+      call();
+      return std::string(driver->log()).substr(before.size());
+    };
+    const std::string record = std::string("cuEventRecord ") + name + "\ncuStreamWaitEvent own1\n";
+    const std::string launch = std::string("cuLaunchKernelEx ") + name + "\n";
+    CHECK(calls_of([&] { context.topology(empty, stream); }).find(record) != std::string::npos);
+    CHECK(calls_of([&] { persistent.pack(stream, memory); }).find(record) != std::string::npos);
+    CHECK(calls_of([&] { to_dense(mask, memory, {.data = memory + 512}, stream); }).find(launch) != std::string::npos);
+    CHECK(calls_of([&] { make_mask(context, BandedMask{.rows = 4, .cols = 4}, stream); }).find(record) != std::string::npos);
+    const std::string launched =
+        calls_of([&] { product.execute(stream, {.values = memory, .dense = memory, .output = memory + 512, .workspace = workspace}); });
+    CHECK(launched.find(launch) != std::string::npos);
+    CHECK(launched.find("cuEvent") == std::string::npos);
+  }
+  const auto captured = driver->user_stream("captured");
+  driver->capture(captured, device::cuda::CaptureStatus::active);
+  const std::int64_t memory_before = driver->live("memory");
+  CHECK(caught([&] { context.topology(empty, legacy_stream); }).code == ErrorCode::capture_active);
+  CHECK(caught([&] { persistent.pack(legacy_stream, memory); }).code == ErrorCode::capture_active);
+  const int launches = driver->calls("cuLaunchKernelEx");
+  for (const Stream stream : {Stream{nullptr}, legacy_stream})
+    CHECK(caught([&] { to_dense(mask, memory, {.data = memory + 512}, stream); }).code == ErrorCode::capture_active);
+  CHECK(driver->calls("cuLaunchKernelEx") == launches);
+  CHECK(driver->live("memory") == memory_before);
+  some_mask(context);
+  driver->capture(captured, device::cuda::CaptureStatus::none);
 }

@@ -1,7 +1,9 @@
 // The CUDA device over the fake driver: what is asked of the driver, in which order, in which context.
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "unit/device/cuda_fixture.hpp"
 
@@ -200,6 +202,57 @@ TEST_CASE("a copy without a stream, or behind a captured one, records nothing on
   device->copy_to_device(buffer.data(), &value, 4, user);
   CHECK(driver->calls("cuEventRecord") == 0);
   CHECK_FALSE(driver.logged("legacy"));
+}
+
+TEST_CASE("the legacy stream and the thread's default stream are waited for where they are given by their handles") {
+  FakeDriver driver;
+  const auto device = device::open_cuda(0, {});
+  device::Buffer buffer(*device, 4);
+  const int value = 3;
+  int back = 0;
+  for (const auto& [stream, name] : {std::pair(legacy_stream, "legacy"), std::pair(per_thread_stream, "per thread")}) {
+    CAPTURE(name);
+    const std::string recorded = std::string("cuEventRecord ") + name;
+    const auto check_waited = [&](const std::function<void()>& action) {
+      const std::size_t before = std::strlen(driver->log());
+      action();
+      const std::string log(driver->log() + before);
+      REQUIRE(log.find(recorded) != std::string::npos);
+      CHECK(log.find(recorded) < log.find("cuStreamWaitEvent own1"));
+      CHECK_MESSAGE(log.find(std::string("cuStreamSynchronize ") + name) == std::string::npos, "the host waits for the own stream alone");
+    };
+    check_waited([&] { device->wait_for(stream); });
+    check_waited([&] { device->copy_to_device(buffer.data(), &value, 4, stream); });
+    check_waited([&] { device->copy_to_host(&back, buffer.data(), 4, stream); });
+    CHECK_FALSE(device->is_capturing(stream));
+  }
+  CHECK(back == value);
+}
+
+TEST_CASE("while a blocking stream is captured the legacy stream is refused, and that capture goes on") {
+  FakeDriver driver;
+  const auto device = device::open_cuda(0, {});
+  device::Buffer buffer(*device, 4);
+  const int value = 3;
+  const auto user = driver->user_stream("user");
+  driver->capture(user, CaptureStatus::active);
+  const Caught refused = caught([&] { device->copy_to_device(buffer.data(), &value, 4, legacy_stream); });
+  CHECK(refused.code == ErrorCode::capture_active);
+  CHECK(refused.says("cannot wait for the legacy stream: a blocking stream is being captured"));
+  CHECK(caught([&] { device->wait_for(legacy_stream); }).code == ErrorCode::capture_active);
+  CHECK_MESSAGE(driver->calls("cuEventRecord") == 0, "a record would end the capture");
+  CHECK_MESSAGE(!device->is_capturing(legacy_stream), "nothing can be captured on it");
+  device->wait_for(nullptr);
+  device->wait_for(per_thread_stream);
+
+  driver->capture(user, CaptureStatus::none);
+  device->wait_for(legacy_stream);
+  CHECK(driver.logged("cuEventRecord legacy"));
+  // A capture that begins between the question and the record.
+  driver->fail("cuEventRecord", 0, 1, static_cast<unsigned>(device::cuda::Result::capture_implicit));
+  CHECK(caught([&] { device->wait_for(legacy_stream); }).code == ErrorCode::capture_active);
+  driver->capture(per_thread_stream, CaptureStatus::active);
+  CHECK(device->is_capturing(per_thread_stream));
 }
 
 TEST_CASE("the library allocates, loads, copies and releases while another thread captures in global mode") {

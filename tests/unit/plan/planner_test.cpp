@@ -230,10 +230,10 @@ TEST_CASE("masks of one density share a bucket, others do not") {
   CHECK(bucket(0.9, 1) != bucket(0.7, 1));
 }
 
-TEST_CASE("a stream set remembers each stream once, the legacy stream too") {
+TEST_CASE("a stream set remembers each stream once, and the legacy stream for what only a thread has a name for") {
   plan::StreamSet set;
   for (int repeat = 0; repeat < 3; ++repeat) {
-    set.note(nullptr);
+    for (const Stream legacy : {Stream{nullptr}, legacy_stream, per_thread_stream}) set.note(legacy);
     set.note(reinterpret_cast<Stream>(std::uintptr_t{64}));
   }
   CHECK(set.streams() == std::vector<Stream>{nullptr, reinterpret_cast<Stream>(std::uintptr_t{64})});

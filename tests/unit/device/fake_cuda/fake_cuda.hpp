@@ -48,11 +48,11 @@ struct Controls {
   int (*live)(const char* what);
   /// Settings: "devices", "capability_major", "capability_minor", "pools", "version", "uuid_first_byte".
   void (*set)(const char* setting, int value);
-  /// A stream of the user's own, made on first use.
+  /// A blocking stream of the user's own, made on first use.
   device::cuda::StreamHandle (*user_stream)(const char* name);
   /// Work on the stream does not end until it is released; events recorded meanwhile are not ready.
   void (*stall)(device::cuda::StreamHandle stream, bool stalled);
-  /// Status that cuStreamIsCapturing tells; nullptr stands for the legacy stream.
+  /// Status that cuStreamIsCapturing tells. While a stream of the user's is captured, the legacy stream is barred.
   void (*capture)(device::cuda::StreamHandle stream, device::cuda::CaptureStatus status);
   /// Another thread captures in global mode: unsafe calls fail unless the calling thread is in relaxed mode.
   void (*global_capture)(bool active);

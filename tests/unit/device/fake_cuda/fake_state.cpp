@@ -1,6 +1,9 @@
 #include "unit/device/fake_cuda/fake_state.hpp"
 
 #include <cstdlib>
+#include <string_view>
+
+#include <vostok/topology.hpp>
 
 namespace vostok::fake {
 
@@ -29,6 +32,7 @@ void reset() {
   fake.handles.clear();
   fake.streams_made = 0;
   fake.legacy = {.name = "legacy"};
+  fake.per_thread = {.name = "per thread"};
   fake.global_capture = false;
   fake.last_launch = {};
   fake.last_tensor_map = {};
@@ -37,9 +41,31 @@ void reset() {
   mode = CaptureMode::global;
 }
 
+/// Streams that wait for the legacy stream and it for them: all but the library's own.
+template <class Action>
+void each_blocking_stream(const Action& action) {
+  action(state().per_thread);
+  for (auto& [name, stream] : state().user_streams) action(stream);
+}
+
+/// Whether a call may not use the legacy stream, because a blocking stream is captured. Every call but the question ends that capture.
+bool is_barred(const Call& call) {
+  if (call.stream != &state().legacy) return false;
+  bool barred = false;
+  each_blocking_stream([&](CUstream_st& stream) {
+    if (stream.capture == CaptureStatus::none) return;
+    barred = true;
+    if (std::string_view(call.name) != "cuStreamIsCapturing") stream.capture = CaptureStatus::invalidated;
+  });
+  return barred;
+}
+
 }  // namespace
 
-CUstream_st& stream_of(CUstream_st* stream) { return stream == nullptr ? state().legacy : *stream; }
+CUstream_st& stream_of(CUstream_st* stream) {
+  if (stream == nullptr || stream == legacy_stream) return state().legacy;
+  return stream == per_thread_stream ? state().per_thread : *stream;
+}
 
 Result drop(const char* what) {
   --state().live[what];
@@ -61,6 +87,7 @@ Result run(const Call& call, const std::function<Result()>& body) {
     return failure.code;
   }
   if (call.needs_context && current == nullptr) return invalid_context;
+  if (is_barred(call)) return Result::capture_implicit;
   if (call.unsafe_in_capture && fake.global_capture && mode != CaptureMode::relaxed) return Result::capture_unsupported;
   return body();
 }

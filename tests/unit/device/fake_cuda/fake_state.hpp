@@ -56,6 +56,7 @@ struct State {
   std::map<std::string, int> settings;
   std::string log;
   CUstream_st legacy{.name = "legacy"};
+  CUstream_st per_thread{.name = "per thread"};
   std::map<std::string, CUstream_st> user_streams;
   std::vector<std::shared_ptr<void>> handles;  // owned here until the reset, so that a leak of the library is only a count
   std::set<void*> memory;
@@ -73,6 +74,7 @@ State& state();
 extern thread_local CUctx_st* current;
 extern thread_local CaptureMode mode;
 
+/// What a handle stands for: the driver has names of its own for the legacy stream and the calling thread's.
 CUstream_st& stream_of(CUstream_st* stream);
 
 /// Makes a handle and counts it; `drop` counts it out.
