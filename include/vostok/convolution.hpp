@@ -30,7 +30,7 @@ constexpr std::int64_t output_size(std::int64_t size, std::int64_t before, std::
 struct DepthwiseArguments {
   const void* input = nullptr;    ///< [batch, channels, height, width]
   const void* filters = nullptr;  ///< [channels, kernel, kernel]
-  const void* bias = nullptr;     ///< [channels], f32, where the problem asks for it
+  const void* bias = nullptr;     ///< [channels], f32 or of the problem's bias_element, where the problem asks for it
   void* output = nullptr;         ///< [batch, channels, output_height(), output_width()]; shares no element with another operand
   void* workspace = nullptr;
 };
@@ -50,6 +50,7 @@ struct DepthwiseConvolution {
   Dtype element = Dtype::f32;  ///< of input, filters and output; sums are f32
   int alignment_bytes = 16;
   bool bias = false;
+  std::optional<Dtype> bias_element = std::nullopt;  ///< f32 or the element type; default: f32
   Activation activation = Activation::none;
 
   std::int64_t output_height() const { return output_size(height, padding.top, padding.bottom, kernel, stride); }
@@ -60,7 +61,7 @@ struct DepthwiseConvolution {
 
 struct BiasActivationArguments {
   const void* input = nullptr;
-  const void* bias = nullptr;  ///< f32
+  const void* bias = nullptr;  ///< [rows] or [columns], f32 or of the problem's bias_element
   void* output = nullptr;      ///< may be `input`; else shares no element with it
   void* workspace = nullptr;
 };
@@ -76,6 +77,7 @@ struct BiasActivation {
   Dtype element = Dtype::f32;
   int alignment_bytes = 16;
   Bias bias = Bias::per_row;
+  std::optional<Dtype> bias_element = std::nullopt;  ///< f32 or the element type; default: f32
   Activation activation = Activation::relu;
 
   friend bool operator==(const BiasActivation&, const BiasActivation&) = default;

@@ -14,7 +14,8 @@ namespace vostok {
 /// output = activation(scale * product + bias + residual + (accumulate ? output : 0)).
 struct Epilogue {
   Bias bias = Bias::none;
-  bool residual = false;  ///< add a matrix of the output's shape, type, layout and strides
+  std::optional<Dtype> bias_element = std::nullopt;  ///< type of the bias: f32 or the problem's element; default: f32
+  bool residual = false;                             ///< add a matrix of the output's shape, type, layout and strides
   Activation activation = Activation::none;
   Scale scale = Scale::one;
   bool accumulate = false;  ///< add to what the output holds
@@ -28,7 +29,7 @@ struct SpmmArguments {
   PackedReference packed = {};          ///< instead of values where the plan's value_lifetime is persistent: what its pack() returned
   const void* dense = nullptr;          ///< B
   void* output = nullptr;               ///< C; shares no element with another operand
-  const void* bias = nullptr;           ///< [m] or [n], f32, where the epilogue asks for it
+  const void* bias = nullptr;           ///< [m] or [n], f32 or of Epilogue::bias_element, where the epilogue asks for it
   const void* residual = nullptr;       ///< as the output, where the epilogue asks for it
   float scale = 1.0F;                   ///< where the epilogue's scale is `host`
   const float* device_scale = nullptr;  ///< where it is `device`

@@ -27,6 +27,7 @@ struct KeyRole {
 template <FieldsOf<Epilogue> E, class Visit>
 constexpr void fields(E& epilogue, Visit&& visit) {
   visit("bias", epilogue.bias);
+  visit("bias_element", epilogue.bias_element);
   visit("residual", epilogue.residual);
   visit("activation", epilogue.activation);
   visit("scale", epilogue.scale);
@@ -59,56 +60,74 @@ namespace detail {
 /// The power of two up to 16 that divides a stride; strides of 0 are packed.
 inline std::string alignment_text(std::int64_t stride) { return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16})); }
 
-/// The fields that `text(field, value, role)` gives a text for, sorted.
+/// The text of a value; nothing for an optional field without one: it was added later, and keys without it stay valid.
+template <class V>
+std::optional<std::string> leaf_text(const V& value) {
+  if constexpr (requires { value.value(); }) return value ? std::optional(codegen::value_text(*value)) : std::nullopt;
+  else return codegen::value_text(value);
+}
+
+/// The fields that `text(value, role)` gives a text for.
 template <class P, class Text>
-std::string sorted_fields(const P& problem, const Text& text) {
+FieldMap fields_with_text(const P& problem, const Text& text) {
   FieldMap map;
+  const auto add = [&](std::string field, std::optional<std::string> written) {
+    if (written) map[std::move(field)] = *std::move(written);
+  };
   problem_fields(problem, [&](const char* field, const auto& value, KeyRole role) {
     using V = std::remove_cvref_t<decltype(value)>;
     if constexpr (requires { fields(value, [](const char*, const auto&) {}); }) {
-      fields(value, [&](const char* inner, const auto& v) { map[std::string(field) + "." + inner] = codegen::value_text(v); });
-    } else if constexpr (requires { value.value(); }) {
-      map[field] = value ? codegen::value_text(*value) : "default";
+      fields(value, [&](const char* inner, const auto& v) { add(std::string(field) + "." + inner, text(v, role)); });
     } else if constexpr (!std::is_same_v<V, std::vector<std::int64_t>>) {
-      if (auto written = text(value, role)) map[field] = *std::move(written);
+      add(field, text(value, role));
     }
   });
-  return to_text(map);
+  return map;
+}
+
+/// A field's text in the exact part of cache keys, where it is there.
+template <class V>
+std::optional<std::string> exact_text(const V& value, KeyRole role) {
+  if (role.left_out != nullptr) return std::nullopt;
+  if constexpr (std::is_same_v<V, std::int64_t>)
+    if (role.alignment_only) return alignment_text(value);
+  return leaf_text(value);
+}
+
+template <class P>
+FieldMap exact_fields(const P& resolved) {
+  return fields_with_text(resolved, [](const auto& value, KeyRole role) { return exact_text(value, role); });
 }
 
 }  // namespace detail
 
-/// "batch=1 element=f32 ..." of every field that is in the exact part of cache keys. Optional fields must have been filled in.
+/// "batch=1 element=f32 ..." of every field that is in the exact part of cache keys.
 template <class P>
 std::string exact_key(const P& resolved) {
-  return detail::sorted_fields(resolved, [](const auto& value, KeyRole role) -> std::optional<std::string> {
-    if (role.left_out != nullptr) return std::nullopt;
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>)
-      if (role.alignment_only) return detail::alignment_text(value);
-    return codegen::value_text(value);
-  });
+  return to_text(detail::exact_fields(resolved));
 }
 
 /// The same of every field, in full: problems that differ in it may need different kernels.
 template <class P>
 std::string identity_of(const P& resolved) {
-  return detail::sorted_fields(resolved, [](const auto& value, KeyRole) -> std::optional<std::string> { return codegen::value_text(value); });
+  return to_text(detail::fields_with_text(resolved, [](const auto& value, KeyRole) { return detail::leaf_text(value); }));
 }
 
 /// Throws invalid_argument for a value that no enumerator has; `object` is what cannot be planned ("SpMM").
 template <class P>
 void require_enumerators(const char* object, const P& problem) {
-  const auto check = [&](const char* field, auto value) {
-    if constexpr (std::is_enum_v<decltype(value)>)
-      if (name(value) == nullptr)
-        fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is no enumerator", object, field, static_cast<int>(value));
+  const auto require_name = [&](const char* field, auto value) {
+    if (name(value) == nullptr) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is no enumerator", object, field, static_cast<int>(value));
+  };
+  const auto check = [&](const char* field, const auto& value) {
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) require_name(field, value);
+    else if constexpr (requires { value.value(); })
+      if (value) require_name(field, *value);
   };
   problem_fields(problem, [&](const char* field, const auto& value, KeyRole) {
     if constexpr (requires { fields(value, check); }) {
       fields(value, [&](const char* inner, const auto& v) { check((std::string(field) + "." + inner).c_str(), v); });
-    } else if constexpr (requires { value.value(); }) {
-      if (value) check(field, *value);
-    } else if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+    } else {
       check(field, value);
     }
   });
@@ -139,6 +158,16 @@ inline void require_stride(const char* object, const char* field, std::int64_t s
 /// unsupported, naming the field, its value and what this version has instead.
 [[noreturn]] inline void refuse(const char* object, const char* field, const std::string& value, const char* supported) {
   fail(ErrorCode::unsupported, "cannot plan {}: {} = {} is not supported by this version ({})", object, field, value, supported);
+}
+
+/// Refuses a bias that is neither f32 nor of the element type.
+inline void require_bias_element(const char* object, const char* field, const std::optional<Dtype>& bias_element, Dtype element) {
+  if (bias_element && *bias_element != Dtype::f32 && *bias_element != element) refuse(object, field, name(*bias_element), "f32 and the element type");
+}
+
+/// Absent where there is no bias, and where it is f32, so that equal problems have equal keys: those from before there was a choice.
+inline std::optional<Dtype> resolve_bias_element(bool has_bias, const std::optional<Dtype>& bias_element) {
+  return has_bias && bias_element != Dtype::f32 ? bias_element : std::nullopt;
 }
 
 /// The type that kernels read column indices with: as asked for, else u16 where every column fits.

@@ -15,13 +15,11 @@ std::int64_t images(const DepthwiseConvolution& problem) { return problem.batch 
 std::int64_t images(const Im2col& problem) { return problem.batch * problem.channels; }
 std::int64_t images(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
 
-/// An f32 array of one value for each channel, row or column.
-Operand bias_operand(bool asked, std::int64_t count) {
-  return {.name = "bias",
-          .wanted = needed_if_asked(asked),
-          .alignment_bytes = size_of(Dtype::f32),
-          .region = array_region(count, Dtype::f32),
-          .asked_by = "bias"};
+/// An array of one value for each channel, row or column: f32 unless the problem says otherwise.
+Operand bias_operand(bool asked, const std::optional<Dtype>& element, std::int64_t count) {
+  const Dtype type = element.value_or(Dtype::f32);
+  return {
+      .name = "bias", .wanted = needed_if_asked(asked), .alignment_bytes = size_of(type), .region = array_region(count, type), .asked_by = "bias"};
 }
 
 /// What is alike in operations on dense images and matrices.
@@ -64,7 +62,7 @@ struct Operation<DepthwiseConvolution> : DenseOperation<DepthwiseConvolution, op
     const std::int64_t taps = std::int64_t{problem.kernel} * problem.kernel;
     return {{{"input", Wanted::needed, alignment, array_region(images(problem) * problem.height * problem.width, problem.element)},
              {"filters", Wanted::needed, alignment, array_region(problem.channels * taps, problem.element)},
-             bias_operand(problem.bias, problem.channels),
+             bias_operand(problem.bias, problem.bias_element, problem.channels),
              {.name = "output",
               .wanted = Wanted::needed,
               .alignment_bytes = alignment,
@@ -82,7 +80,7 @@ struct Operation<BiasActivation> : DenseOperation<BiasActivation, ops::BiasActiv
     const Alignment alignment = declared(problem.alignment_bytes, problem.element);
     const Region matrices = array_region(images(problem), problem.element);
     return {{{"input", Wanted::needed, alignment, matrices},
-             bias_operand(problem.bias != Bias::none, problem.bias == Bias::per_row ? problem.rows : problem.columns),
+             bias_operand(problem.bias != Bias::none, problem.bias_element, problem.bias == Bias::per_row ? problem.rows : problem.columns),
              {.name = "output", .wanted = Wanted::needed, .alignment_bytes = alignment, .region = matrices, .written = true, .in_place_of = 0}}};
   }
   static std::array<const void*, 3> pointers(const BiasActivationArguments& call) { return {call.input, call.bias, call.output}; }

@@ -57,14 +57,15 @@ struct Operation<Spmm> {
     const auto product = ops::stored_matrix(problem.output_layout, rows, n, problem.output_leading, problem.output_stride);
     const Region values = array_region(statistics.nonzeros, problem.element, problem.values_per_batch ? problem.batch : 1, problem.value_stride);
     const Region stored = matrix_region(product, output, problem.batch);
+    const Dtype bias_type = epilogue.bias_element.value_or(Dtype::f32);
     const std::int64_t biases = epilogue.bias == Bias::per_row ? rows : n;
     return {{{"values", needed_if(multiplies && !packs), in, packs ? Region{} : values},
              {"dense", needed_if(multiplies), in, matrix_region(dense, problem.element, problem.batch)},
              {.name = "output", .wanted = Wanted::needed, .alignment_bytes = out, .region = stored, .written = true},
              {.name = "bias",
               .wanted = needed_if_asked(epilogue.bias != Bias::none),
-              .alignment_bytes = declared(problem.alignment_bytes, Dtype::f32),
-              .region = array_region(biases, Dtype::f32),
+              .alignment_bytes = declared(problem.alignment_bytes, bias_type),
+              .region = array_region(biases, bias_type),
               .asked_by = "epilogue.bias"},
              {.name = "residual",
               .wanted = needed_if_asked(epilogue.residual),

@@ -72,7 +72,8 @@ DepthwiseCase::DepthwiseCase(device::Device& device, const DepthwiseConvolution&
   const std::int64_t taps = std::int64_t{problem.kernel} * problem.kernel;
   if (input.empty()) input = make_values(type, problem.batch * problem.channels * problem.height * problem.width, seed);
   const std::vector<float> filters = make_values(type, problem.channels * taps, seed + 1);
-  const std::vector<float> bias = make_values(Dtype::f32, problem.bias ? problem.channels : 0, seed + 2);
+  const Dtype bias_type = problem.bias_element.value_or(Dtype::f32);
+  const std::vector<float> bias = make_values(bias_type, problem.bias ? problem.channels : 0, seed + 2);
   std::vector<double> reference = sparse::depthwise_sums(problem, input, filters);
   flops_ = 2.0 * static_cast<double>(taps) * static_cast<double>(reference.size());
   add_bias_and_activate(reference, problem.batch, problem.channels, problem.output_height() * problem.output_width(),
@@ -81,7 +82,7 @@ DepthwiseCase::DepthwiseCase(device::Device& device, const DepthwiseConvolution&
 
   input_ = upload(device, type, input, problem.alignment_bytes);
   filters_ = upload(device, type, filters, problem.alignment_bytes);
-  bias_ = upload(device, Dtype::f32, bias, 4);
+  bias_ = upload(device, bias_type, bias, size_of(bias_type));
   arguments_ = {.input = input_.data(), .filters = filters_.data(), .bias = problem.bias ? bias_.data() : nullptr, .output = output_data()};
 }
 
@@ -89,14 +90,15 @@ BiasActivationCase::BiasActivationCase(device::Device& device, const BiasActivat
   const Dtype type = problem.element;
   const std::int64_t biases = problem.bias == Bias::none ? 0 : problem.bias == Bias::per_row ? problem.rows : problem.columns;
   const std::vector<float> input = make_values(type, problem.batch * problem.rows * problem.columns, seed);
-  const std::vector<float> bias = make_values(Dtype::f32, biases, seed + 1);
+  const Dtype bias_type = problem.bias_element.value_or(Dtype::f32);
+  const std::vector<float> bias = make_values(bias_type, biases, seed + 1);
   std::vector<double> reference(input.begin(), input.end());
   flops_ = 2.0 * static_cast<double>(reference.size());
   add_bias_and_activate(reference, problem.batch, problem.rows, problem.columns, problem.bias, problem.activation, bias);
   expect(device, type, problem.alignment_bytes, std::move(reference), sparse::sum_tolerance(1, type), in_place ? input : std::vector<float>());
 
   input_ = upload(device, type, input, problem.alignment_bytes);
-  bias_ = upload(device, Dtype::f32, bias, 4);
+  bias_ = upload(device, bias_type, bias, size_of(bias_type));
   arguments_ = {
       .input = in_place ? output_data() : input_.data(), .bias = problem.bias != Bias::none ? bias_.data() : nullptr, .output = output_data()};
 }

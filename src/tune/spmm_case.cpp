@@ -45,7 +45,7 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
       host_(problem, std::move(matrix), seed, host_scale),
       values_(upload(device, problem.element, host_.values)),
       dense_(upload(device, problem.element, host_.dense)),
-      bias_(upload(device, Dtype::f32, host_.bias)),
+      bias_(upload(device, host_.bias_type(), host_.bias)),
       residual_(upload(device, host_.problem.output.value_or(host_.problem.element), host_.residual)),
       scale_(upload(device, Dtype::f32, std::span<const float>(&host_.scale, 1))),
       output_(device, host_.problem.output.value_or(host_.problem.element), host_.output_shape, problem.batch) {

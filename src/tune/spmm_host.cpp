@@ -47,6 +47,7 @@ SpmmHost::SpmmHost(const Spmm& wanted, sparse::Csr matrix, std::uint64_t seed, f
   const Epilogue& epilogue = problem.epilogue;
   if (epilogue.bias != Bias::none) bias.resize(static_cast<std::size_t>(epilogue.bias == Bias::per_row ? walked.rows : problem.n));
   fill_uniform(bias.data(), static_cast<std::int64_t>(bias.size()), seed + 2);
+  round_all(bias, bias_type());
   if (epilogue.residual) residual = matrices(output_shape, *problem.output, seed + 3);
   if (epilogue.accumulate) output = matrices(output_shape, *problem.output, seed + 4);
   if (epilogue.scale != Scale::one) scale = host_scale;

@@ -32,6 +32,7 @@ struct SpmmHost {
   std::vector<float> output;  ///< what C holds before, where the epilogue accumulates
   float scale = 1.0F;
 
+  Dtype bias_type() const { return problem.epilogue.bias_element.value_or(Dtype::f32); }
   /// These columns of one product of the batch in float64: [walked.rows, columns].
   std::vector<double> reference(std::int64_t product, std::span<const std::int64_t> columns) const;
   /// Whether this row's values are finite in this product. Of others a kernel may make NaN where float64 has an infinity:

@@ -11,8 +11,9 @@ struct BiasActivationTraits {
   Dtype element = Dtype::f32;
   Bias bias = Bias::per_row;
   Activation activation = Activation::relu;
-  int widest_vector = 1;      ///< elements whose bytes divide the operands' alignment
-  bool wide_indices = false;  ///< there are 2^31 elements and more
+  int widest_vector = 1;            ///< elements whose bytes divide the operands' alignment
+  bool wide_indices = false;        ///< there are 2^31 elements and more
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 
   friend constexpr bool operator==(const BiasActivationTraits&, const BiasActivationTraits&) = default;
 };
@@ -28,7 +29,7 @@ struct BiasActivationConfig {
 
 struct BiasActivationArgs {
   const void* input;
-  const float* bias;
+  const void* bias;
   void* output;
   long long elements;
   long long rows;
@@ -42,6 +43,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("activation", traits.activation);
   visit("widest_vector", traits.widest_vector);
   visit("wide_indices", traits.wide_indices);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<BiasActivationConfig> S, class Visit>

@@ -60,6 +60,7 @@ struct CsrProductTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 template <FieldsOf<CsrProductTraits> S, class Visit>
@@ -82,6 +83,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("bias_element", traits.bias_element);
 }
 
 /// The operands, and where each product's part of them lies.
@@ -93,7 +95,7 @@ struct CsrProductArgs {
   const void* dense;           ///< B
   void* output;                ///< C
   const void* residual;        ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   long long n;
   long long dense_leading;   ///< elements between rows of B (columns, where the kernel reads it column-major)

@@ -16,7 +16,8 @@ struct DepthwiseTraits {
   int widest_store = 1;  ///< the same of the output
   bool bias = false;
   Activation activation = Activation::none;
-  bool wide_tiles = false;  ///< there are 2^31 tiles and more
+  bool wide_tiles = false;          ///< there are 2^31 tiles and more
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 
   friend constexpr bool operator==(const DepthwiseTraits&, const DepthwiseTraits&) = default;
 };
@@ -35,7 +36,7 @@ struct DepthwiseConfig {
 struct DepthwiseArgs {
   const void* input;    ///< [batch, channels, height, width]
   const void* filters;  ///< [channels, kernel, kernel]
-  const float* bias;
+  const void* bias;
   void* output;
   long long planes;  ///< batch * channels
   long long channels;
@@ -58,6 +59,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("bias", traits.bias);
   visit("activation", traits.activation);
   visit("wide_tiles", traits.wide_tiles);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<DepthwiseConfig> S, class Visit>

@@ -23,6 +23,7 @@ struct SparseTensorTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 struct SparseTensorArgs {
@@ -30,7 +31,7 @@ struct SparseTensorArgs {
   const void* dense;
   void* output;
   const void* residual;  ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   PartialSums partial;  ///< written instead of C where a second launch adds up slices
   long long m;
@@ -61,6 +62,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("bias_element", traits.bias_element);
 }
 
 }  // namespace vostok

@@ -22,6 +22,7 @@ struct SparseVectorTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 /// The tunables.
@@ -45,7 +46,7 @@ struct SparseVectorArgs {
   const void* dense;            ///< B
   void* output;                 ///< C
   const void* residual;         ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   long long m;
   long long n;
@@ -75,6 +76,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<SparseVectorConfig> S, class Visit>

@@ -23,6 +23,7 @@ struct UnpackMmaTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 /// The tunables.
@@ -53,7 +54,7 @@ struct UnpackMmaArgs {
   const float* column_scales;  ///< of split tiles: [k_blocks, column_scale_stride]; read only in mode f16x3
   void* output;
   const void* residual;  ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   PartialSums partial;  ///< where k_split > 1
   long long m;
@@ -85,6 +86,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<UnpackMmaConfig> S, class Visit>

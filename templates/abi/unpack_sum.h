@@ -15,6 +15,7 @@ struct UnpackSumTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 struct UnpackSumConfig {
@@ -37,7 +38,7 @@ struct UnpackSumArgs {
   PartialSums partial;
   void* output;
   const void* residual;  ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   long long m;
   long long n;
@@ -57,6 +58,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<UnpackSumConfig> S, class Visit>

@@ -25,8 +25,9 @@ struct UnpackWgmmaTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
-  int dense_vector = 1;    ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
-  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks()
+  int dense_vector = 1;             ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
+  bool long_sums = false;           ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks()
+  Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
 /// k blocks after which sums are set aside: adding on would round too often, all alike where all elements are.
@@ -63,7 +64,7 @@ struct UnpackWgmmaArgs {
   const float* column_scales;  ///< of tiles; read only in mode f16x3
   void* output;
   const void* residual;  ///< lies as C does
-  const float* bias;
+  const void* bias;
   const float* device_scale;
   PartialSums partial;  ///< written instead of C where a second launch adds up slices
   long long m;
@@ -102,6 +103,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("accumulate", traits.accumulate);
   visit("dense_vector", traits.dense_vector);
   visit("long_sums", traits.long_sums);
+  visit("bias_element", traits.bias_element);
 }
 
 template <FieldsOf<UnpackWgmmaConfig> S, class Visit>

@@ -50,7 +50,7 @@ class BiasWalk {
   }
 
  private:
-  __device__ void load() { value_ = load_global(args_.bias + (F::traits.bias == Bias::per_row ? row_ : column_)); }
+  __device__ void load() { value_ = load_bias<F::traits.bias_element>(args_.bias, F::traits.bias == Bias::per_row ? row_ : column_); }
 
   const BiasActivationArgs& args_;
   Index row_ = 0;

@@ -88,7 +88,7 @@ class DepthwiseSums {
 
   __device__ void store() const {
     float bias = 0.0F;
-    if constexpr (traits.bias) bias = load_global(args_.bias + tile_.channel);
+    if constexpr (traits.bias) bias = load_bias<traits.bias_element>(args_.bias, tile_.channel);
     Stored* const plane = static_cast<Stored*>(args_.output) + tile_.plane * args_.output_height * args_.output_width;
 #pragma unroll
     for (int row = 0; row < config.tile_height; ++row) {

@@ -59,7 +59,8 @@ __device__ inline void store_row(const Sum& sum, const CsrProductArgs& args, con
                                  bool stores) {
   constexpr auto traits = F::traits;
   constexpr int width = F::config.dense_vector;
-  const ScaleAndBias<traits.bias, traits.scale> scale_and_bias{args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)};
+  const ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias{args.bias,
+                                                                                    scale_factor<traits.scale>(args.scale, args.device_scale)};
   const float row_bias = stores ? scale_and_bias.row_bias(row) : 0.0F;
 #pragma unroll
   for (int c = 0; c < LaneColumns<F>::chunks; ++c) {

@@ -38,7 +38,7 @@ class RowElement {
   }
 
  private:
-  ScaleAndBias<traits.bias, traits.scale> scale_and_bias_;
+  ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias_;
   Stored* output_;
   const Stored* residual_;
   long long n_;

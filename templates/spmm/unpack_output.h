@@ -71,7 +71,7 @@ class FragmentOutput {
     for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
   }
 
-  ScaleAndBias<traits.bias, traits.scale> scale_and_bias_;
+  ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias_;
   Stored* output_;
   const Stored* residual_;
   long long m_;

@@ -10,7 +10,16 @@ SweepQueries depthwise_queries() {
   add({.channels = 64, .height = 112, .width = 112, .stride = 2, .padding = {0, 1, 0, 1}});
   add({.batch = 64, .channels = 512, .height = 7, .width = 7, .padding = {1, 1, 1, 1}, .activation = Activation::silu});
   add({.batch = 64, .channels = 128, .height = 56, .width = 56, .kernel = 5, .padding = {2, 2, 2, 2}, .element = Dtype::f16, .bias = true});
-  add({.batch = 64, .channels = 128, .height = 56, .width = 56, .kernel = 5, .stride = 2, .padding = {2, 2, 2, 2}, .element = Dtype::bf16});
+  add({.batch = 64,
+       .channels = 128,
+       .height = 56,
+       .width = 56,
+       .kernel = 5,
+       .stride = 2,
+       .padding = {2, 2, 2, 2},
+       .element = Dtype::bf16,
+       .bias = true,
+       .bias_element = Dtype::bf16});
   add({.channels = 3,
        .height = 1,
        .width = 9,
@@ -29,6 +38,7 @@ SweepQueries bias_activation_queries() {
   add({.rows = 512, .columns = 3136});
   add({.batch = 8, .rows = 4096, .columns = 1024, .element = Dtype::f16, .bias = Bias::per_column, .activation = Activation::gelu});
   add({.rows = 7, .columns = 49, .element = Dtype::bf16, .alignment_bytes = 2, .bias = Bias::none, .activation = Activation::gelu_tanh});
+  add({.rows = 96, .columns = 640, .element = Dtype::f16, .bias = Bias::per_column, .bias_element = Dtype::f16});
   add({.rows = 1 << 20, .columns = 1 << 12, .activation = Activation::silu});
   return list;
 }

@@ -23,6 +23,16 @@ SweepQueries spmm_queries() {
   add({.n = 256}, usual);
   add({.n = 256, .index = IndexType::i32, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, long_rows);
   add({.n = 50176, .epilogue = {.bias = Bias::per_column, .scale = Scale::host}}, usual);
+  add({.n = 192,
+       .element = Dtype::bf16,
+       .dense_layout = Layout::column_major,
+       .output_layout = Layout::column_major,
+       .value_lifetime = ValueLifetime::persistent,
+       .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}},
+      usual);
+  add({.n = 64, .element = Dtype::f16, .epilogue = {.bias = Bias::per_column, .bias_element = Dtype::f16}}, usual);
+  add({.n = 2, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}},
+      dense);
   add({.n = 1024, .math = Math::strict}, wide);
   add({.n = 1}, usual);
   add({.n = 6}, long_rows);

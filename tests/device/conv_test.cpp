@@ -75,7 +75,7 @@ TEST_CASE("depthwise: pairs of kernels, strides, types, sizes, paddings, alignme
   MESSAGE("seed " << seed);
   constexpr std::array<std::array<std::int64_t, 2>, 6> sizes = {{{1, 1}, {2, 3}, {7, 7}, {9, 16}, {14, 14}, {21, 32}}};
   constexpr std::array<Padding, 5> paddings = {{{2, 2, 2, 2}, {1, 1, 1, 1}, {0, 4, 5, 0}, {7, 6, 9, 8}, {4, 1, 3, 2}}};
-  for (const std::vector<int>& row : pairwise({2, 2, 3, 6, 5, 3, 2, 5}, seed)) {
+  for (const std::vector<int>& row : pairwise({2, 2, 3, 6, 5, 3, 3, 5}, seed)) {
     DepthwiseConvolution problem{.batch = 2,
                                  .channels = 3,
                                  .height = sizes[at(row[3])][0],
@@ -85,8 +85,9 @@ TEST_CASE("depthwise: pairs of kernels, strides, types, sizes, paddings, alignme
                                  .padding = paddings[at(row[4])],
                                  .element = types[at(row[2])],
                                  .alignment_bytes = alignment_of(types[at(row[2])], row[5]),
-                                 .bias = row[6] == 1,
+                                 .bias = row[6] > 0,
                                  .activation = activations[at(row[7])]};
+    if (row[6] == 2) problem.bias_element = problem.element;
     // A window needs more than a pixel and its narrowest padding.
     if (problem.height + problem.padding.top + problem.padding.bottom < problem.kernel) problem.padding.bottom += problem.kernel;
     if (problem.width + problem.padding.left + problem.padding.right < problem.kernel) problem.padding.right += problem.kernel;
@@ -134,15 +135,16 @@ TEST_CASE("bias and activation: pairs of types, shapes, biases, activations and 
   constexpr std::array<std::array<std::int64_t, 3>, 7> shapes = {
       {{1, 1, 1}, {1, 3, 5}, {2, 7, 1}, {3, 1, 2}, {2, 16, 64}, {1, 33, 49}, {2, 5, 1000}}};
   constexpr std::array biases = {Bias::none, Bias::per_row, Bias::per_column};
-  for (const std::vector<int>& row : pairwise({3, 7, 3, 5, 3, 2}, seed)) {
+  for (const std::vector<int>& row : pairwise({3, 7, 3, 5, 3, 2, 2}, seed)) {
     const auto [batch, rows, columns] = shapes[at(row[1])];
-    const BiasActivation problem{.batch = batch,
-                                 .rows = rows,
-                                 .columns = columns,
-                                 .element = types[at(row[0])],
-                                 .alignment_bytes = alignment_of(types[at(row[0])], row[4]),
-                                 .bias = biases[at(row[2])],
-                                 .activation = activations[at(row[3])]};
+    BiasActivation problem{.batch = batch,
+                           .rows = rows,
+                           .columns = columns,
+                           .element = types[at(row[0])],
+                           .alignment_bytes = alignment_of(types[at(row[0])], row[4]),
+                           .bias = biases[at(row[2])],
+                           .activation = activations[at(row[3])]};
+    if (row[6] == 1) problem.bias_element = problem.element;
     for (const NamedDevice& on : kernel_devices()) check(on, problem, nullptr, row[5] == 1);
   }
 }

@@ -136,7 +136,7 @@ inline std::vector<float> run_product(const ops::Family& family, device::Device&
   const Dtype element = c.problem().element;
   const Dtype output_type = *c.problem().output;
   const Operand values(device, element, host.values, alignment), dense(device, element, host.dense, alignment);
-  const Operand bias(device, Dtype::f32, host.bias, alignment), residual(device, output_type, host.residual, alignment);
+  const Operand bias(device, host.bias_type(), host.bias, alignment), residual(device, output_type, host.residual, alignment);
   const Operand scale(device, Dtype::f32, {host.scale}, 4);
   const std::vector<unsigned char> poison(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff);
   const Operand workspace(device, poison);

@@ -77,6 +77,7 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
   p.math = levels.choose(std::array{Math::accurate, Math::tf32});
   p.value_lifetime = levels.choose(std::array{ValueLifetime::persistent, ValueLifetime::per_call});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
+  if (levels.choose(booleans)) p.epilogue.bias_element = p.element;
   p.epilogue.activation = levels.choose(std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
   p.epilogue.scale = levels.choose(std::array{Scale::one, Scale::host, Scale::device});
   p.epilogue.residual = levels.choose(booleans);

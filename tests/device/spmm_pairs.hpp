@@ -47,6 +47,7 @@ inline PairedProblem choose(Levels& levels, std::uint64_t seed) {
   p.alignment_bytes = std::max(levels.choose(std::array{16, 8, 2}), size_of(p.element));
   p.math = levels.choose(std::array{Math::accurate, Math::strict, Math::tf32});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
+  if (levels.choose(booleans)) p.epilogue.bias_element = p.element;
   p.epilogue.activation = levels.choose(std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
   p.epilogue.scale = levels.choose(std::array{Scale::one, Scale::host, Scale::device});
   p.epilogue.residual = levels.choose(booleans);

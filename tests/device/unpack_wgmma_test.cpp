@@ -224,6 +224,7 @@ TEST_CASE("unpack_wgmma: every epilogue, layout and type of C") {
                         .activation = static_cast<Activation>(random.below(5)),
                         .scale = static_cast<Scale>(random.below(3)),
                         .accumulate = random.below(2) == 0};
+    if (random.below(2) == 0) problem.epilogue.bias_element = element;
     const UnpackCase c(sparse::uniform(1 + random.below(200), 200, 0.7, random.bits()), problem, random.bits());
     UnpackWgmmaConfig config = plain(problem, problem.n > 32 ? 64 : problem.n > 8 ? 16 : 8);
     config.prepare_dense = true;

@@ -19,7 +19,7 @@ struct BindBiasActivation {
   device::Dim3 operator()(const BiasActivationArguments& call, BiasActivationArgs& args) const {
     args = fixed;
     args.input = call.input;
-    args.bias = static_cast<const float*>(call.bias);
+    args.bias = call.bias;
     args.output = call.output;
     return grid_of(blocks, 1);
   }
@@ -33,7 +33,8 @@ BiasActivationTraits traits_of(const BiasActivation& problem) {
           .bias = problem.bias,
           .activation = problem.activation,
           .widest_vector = stream::widest_vector(0, problem.alignment_bytes, problem.element),
-          .wide_indices = stream::needs_wide_indices(element_count(problem))};
+          .wide_indices = stream::needs_wide_indices(element_count(problem)),
+          .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
 class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQuery, BiasActivationConfig> {

@@ -23,7 +23,7 @@ struct BindDepthwise {
     args = fixed;
     args.input = call.input;
     args.filters = call.filters;
-    args.bias = static_cast<const float*>(call.bias);
+    args.bias = call.bias;
     args.output = call.output;
     return grid_of(blocks, 1);
   }
@@ -44,7 +44,8 @@ DepthwiseTraits traits_of(const DepthwiseConvolution& problem) {
           .widest_store = stream::widest_vector(problem.output_width(), problem.alignment_bytes, problem.element),
           .bias = problem.bias,
           .activation = problem.activation,
-          .wide_tiles = stream::needs_wide_indices(plane_count(problem) * problem.output_height() * problem.output_width())};
+          .wide_tiles = stream::needs_wide_indices(plane_count(problem) * problem.output_height() * problem.output_width()),
+          .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
 struct Rule {

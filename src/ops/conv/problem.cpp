@@ -50,6 +50,7 @@ void validate(const DepthwiseConvolution& problem, const TopologyStatistics&) {
   constexpr const char* object = "depthwise";
   require_enumerators(object, problem);
   require_alignment(object, problem.alignment_bytes, problem.element);
+  require_bias_element(object, "bias_element", problem.bias_element, problem.element);
   if (problem.kernel != 3 && problem.kernel != 5) refuse(object, "kernel", std::to_string(problem.kernel), "3 and 5");
   if (problem.stride != 1 && problem.stride != 2) refuse(object, "stride", std::to_string(problem.stride), "1 and 2");
   validate_image(object, problem, problem.kernel, problem.kernel);
@@ -61,6 +62,7 @@ void validate(const BiasActivation& problem, const TopologyStatistics&) {
   constexpr const char* object = "bias_activation";
   require_enumerators(object, problem);
   require_alignment(object, problem.alignment_bytes, problem.element);
+  require_bias_element(object, "bias_element", problem.bias_element, problem.element);
   require_at_least(object, "batch", problem.batch, 0);
   require_at_least(object, "rows", problem.rows, 0);
   require_at_least(object, "columns", problem.columns, 0);
@@ -82,12 +84,16 @@ void validate(const Im2col& problem, const TopologyStatistics&) {
 
 std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&, const SizeRange& n,
                                            const device::Device* device) {
-  return resolved_query<DepthwiseQuery>("depthwise", problem, {}, n, device);
+  DepthwiseConvolution resolved = problem;
+  resolved.bias_element = resolve_bias_element(problem.bias, problem.bias_element);
+  return resolved_query<DepthwiseQuery>("depthwise", resolved, {}, n, device);
 }
 
 std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&, const SizeRange& n,
                                                 const device::Device* device) {
-  return resolved_query<BiasActivationQuery>("bias_activation", problem, {}, n, device);
+  BiasActivation resolved = problem;
+  resolved.bias_element = resolve_bias_element(problem.bias != Bias::none, problem.bias_element);
+  return resolved_query<BiasActivationQuery>("bias_activation", resolved, {}, n, device);
 }
 
 std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n, const device::Device* device) {

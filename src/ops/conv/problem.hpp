@@ -23,6 +23,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("element", problem.element, KeyRole{});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("bias", problem.bias, KeyRole{});
+  visit("bias_element", problem.bias_element, KeyRole{});
   visit("activation", problem.activation, KeyRole{});
 }
 
@@ -34,6 +35,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("element", problem.element, KeyRole{});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("bias", problem.bias, KeyRole{});
+  visit("bias_element", problem.bias_element, KeyRole{});
   visit("activation", problem.activation, KeyRole{});
 }
 

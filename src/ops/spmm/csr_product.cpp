@@ -77,7 +77,8 @@ CsrProductTraits traits(const SpmmQuery& query) {
           .activation = epilogue.activation,
           .scale = epilogue.scale,
           .residual = epilogue.residual,
-          .accumulate = epilogue.accumulate};
+          .accumulate = epilogue.accumulate,
+          .bias_element = epilogue.bias_element.value_or(Dtype::f32)};
 }
 
 std::optional<std::string> declines(const SpmmQuery& query) {
@@ -187,7 +188,7 @@ CsrProductArgs OperandBinding::operator()(const SpmmArguments& call, std::int64_
           .dense = preparation_.prepare_dense ? workspace_at(call.workspace, prepared_dense_bytes_) : call.dense,
           .output = call.output,
           .residual = call.residual,
-          .bias = static_cast<const float*>(call.bias),
+          .bias = call.bias,
           .device_scale = call.device_scale,
           .n = call.n,
           .dense_leading = b.leading,

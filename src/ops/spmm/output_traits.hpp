@@ -12,7 +12,7 @@ namespace vostok::ops {
 template <class Traits>
 auto output_fields(Traits& traits) {
   return std::tie(traits.output, traits.output_layout, traits.output_alignment, traits.bias, traits.activation, traits.scale, traits.residual,
-                  traits.accumulate);
+                  traits.accumulate, traits.bias_element);
 }
 
 /// As the problem says. A kernel that adds up part of k leaves both to the sum, and its traits without.
@@ -20,8 +20,9 @@ template <class Traits>
 void take_output(const SpmmQuery& query, Traits& traits) {
   const Spmm& problem = query.problem;
   const Epilogue& epilogue = problem.epilogue;
-  output_fields(traits) = std::tuple(problem.output.value_or(problem.element), problem.output_layout, output_alignment(query), epilogue.bias,
-                                     epilogue.activation, epilogue.scale, epilogue.residual, epilogue.accumulate);
+  output_fields(traits) =
+      std::tuple(problem.output.value_or(problem.element), problem.output_layout, output_alignment(query), epilogue.bias, epilogue.activation,
+                 epilogue.scale, epilogue.residual, epilogue.accumulate, epilogue.bias_element.value_or(Dtype::f32));
 }
 
 /// Of a kernel that makes C of sums: nothing of A or B, so that few kernels serve all.

@@ -37,6 +37,7 @@ Spmm resolve(const Spmm& problem, const TopologyStatistics& statistics, const Si
   resolved.n_values.clear();
   resolved.output = problem.output.value_or(problem.element);
   resolved.index = resolve_index(object, problem.index, statistics.cols);
+  resolved.epilogue.bias_element = resolve_bias_element(problem.epilogue.bias != Bias::none, problem.epilogue.bias_element);
   resolved.values_per_batch = problem.values_per_batch && problem.batch > 1;
   resolved.value_stride = 0;
   if (resolved.values_per_batch)
@@ -62,6 +63,7 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics) {
   for (std::size_t i = 0; i < problem.n_values.size(); ++i) require_at_least(object, fmt::format("n_values[{}]", i).c_str(), problem.n_values[i], 0);
   require_at_least(object, "batch", problem.batch, 0);
   require_alignment(object, problem.alignment_bytes, problem.element);
+  require_bias_element(object, "epilogue.bias_element", problem.epilogue.bias_element, problem.element);
 
   const bool transposed = problem.sparse_transposed;
   const std::int64_t output_rows = transposed ? statistics.cols : statistics.rows;

@@ -45,7 +45,7 @@ device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& ar
           .dense = call.dense,
           .output = call.output,
           .residual = call.residual,
-          .bias = static_cast<const float*>(call.bias),
+          .bias = call.bias,
           .device_scale = call.device_scale,
           .partial = partial_sums(product, m, call),
           .m = m,

@@ -61,7 +61,7 @@ struct Binding {
             .dense = call.dense,
             .output = call.output,
             .residual = call.residual,
-            .bias = static_cast<const float*>(call.bias),
+            .bias = call.bias,
             .device_scale = call.device_scale,
             .m = m,
             .n = call.n,
@@ -128,7 +128,8 @@ SparseVectorTraits traits(const SpmmQuery& query) {
           .activation = epilogue.activation,
           .scale = epilogue.scale,
           .residual = epilogue.residual,
-          .accumulate = epilogue.accumulate};
+          .accumulate = epilogue.accumulate,
+          .bias_element = epilogue.bias_element.value_or(Dtype::f32)};
 }
 
 std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& config) {

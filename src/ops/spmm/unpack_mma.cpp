@@ -84,7 +84,7 @@ struct Binding {
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
-            .bias = static_cast<const float*>(call.bias),
+            .bias = call.bias,
             .device_scale = call.device_scale,
             .partial = slices.k_split > 1 ? partial_sums(slices, m, call) : PartialSums{},
             .m = m,

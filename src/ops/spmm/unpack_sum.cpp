@@ -32,7 +32,7 @@ struct SumBinding {
     args = {.partial = partial_sums(product, m, call),
             .output = call.output,
             .residual = call.residual,
-            .bias = static_cast<const float*>(call.bias),
+            .bias = call.bias,
             .device_scale = call.device_scale,
             .m = m,
             .n = call.n,

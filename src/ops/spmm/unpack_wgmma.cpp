@@ -49,7 +49,7 @@ struct Binding {
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
-            .bias = static_cast<const float*>(call.bias),
+            .bias = call.bias,
             .device_scale = call.device_scale,
             .partial = partial_sums(product, m, call),
             .m = m,

@@ -91,7 +91,7 @@ TEST_CASE("--set takes any field of a problem by its name, and refuses what is n
 
 TEST_CASE("bias and im2col run and are verified") {
   const Tool tool;
-  check_verified(tool, "bias", {"--rows", "5"}, {{"--columns", "33"}});
+  check_verified(tool, "bias", {"--rows", "5"}, {{"--columns", "33"}, {"--columns", "33", "--dtype", "bf16", "--set", "bias_element=bf16"}});
   check_verified(tool, "im2col", {"--channels", "3"}, {{"--height", "7", "--width", "5"}});
 }
 

@@ -11,7 +11,8 @@ TEST_CASE("depthwise: every option is verified") {
                  {{},
                   {"--width", "13", "--kernel", "5", "--padding", "2", "--dtype", "f16", "--alignment", "2"},
                   {"--stride", "2", "--padding", "0,1,0,1", "--batch", "2", "--epilogue", "bias,relu"},
-                  {"--padding", "0", "--epilogue", "relu"}});
+                  {"--padding", "0", "--epilogue", "relu"},
+                  {"--dtype", "f16", "--epilogue", "bias", "--set", "bias_element=f16"}});
 }
 
 TEST_CASE("depthwise: the report and JSON tell the problem, and there is no matrix") {

@@ -21,7 +21,8 @@ TEST_CASE("spmm: every word of an epilogue is verified") {
                  {{"--epilogue", "bias_per_row,relu"},
                   {"--epilogue", "scale=-2.5,bias_per_column,gelu"},
                   {"--epilogue", "device_scale=0.5,residual,gelu_tanh"},
-                  {"--epilogue", "accumulate,residual,silu"}});
+                  {"--epilogue", "accumulate,residual,silu"},
+                  {"--dtype", "bf16", "--epilogue", "bias_per_row", "--set", "epilogue.bias_element=bf16"}});
 }
 
 TEST_CASE("spmm: --transpose multiplies by the transpose, and the report says so") {

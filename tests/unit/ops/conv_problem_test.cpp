@@ -57,6 +57,12 @@ TEST_CASE("flipping a field of a convolution-side problem changes the key") {
                                                {"element", [](auto& p) { p.element = Dtype::f16; }},
                                                {"alignment_bytes", [](auto& p) { p.alignment_bytes = 8; }},
                                                {"bias", [](auto& p) { p.bias = true; }},
+                                               {"bias_element",
+                                                [](auto& p) {
+                                                  p.element = Dtype::bf16;
+                                                  p.bias = true;
+                                                  p.bias_element = Dtype::bf16;
+                                                }},
                                                {"activation", [](auto& p) { p.activation = Activation::silu; }}});
   check_keys<BiasActivation>(bias, {{"batch", [](auto& p) { p.batch = 3; }},
                                     {"rows", [](auto& p) { p.rows = 4; }},
@@ -64,6 +70,11 @@ TEST_CASE("flipping a field of a convolution-side problem changes the key") {
                                     {"element", [](auto& p) { p.element = Dtype::f16; }},
                                     {"alignment_bytes", [](auto& p) { p.alignment_bytes = 8; }},
                                     {"bias", [](auto& p) { p.bias = Bias::none; }},
+                                    {"bias_element",
+                                     [](auto& p) {
+                                       p.element = Dtype::bf16;
+                                       p.bias_element = Dtype::bf16;
+                                     }},
                                     {"activation", [](auto& p) { p.activation = Activation::silu; }}});
   check_keys<Im2col>(patches, {{"batch", [](auto& p) { p.batch = 3; }},
                                {"channels", [](auto& p) { p.channels = 4; }},
@@ -75,6 +86,31 @@ TEST_CASE("flipping a field of a convolution-side problem changes the key") {
                                {"padding", [](auto& p) { p.padding.top = 1; }},
                                {"element", [](auto& p) { p.element = Dtype::f16; }},
                                {"alignment_bytes", [](auto& p) { p.alignment_bytes = 8; }}});
+}
+
+TEST_CASE("a dense bias in f32 has the key that it had before there was another, and one of another type is refused by name") {
+  const auto key_of = [](const auto& problem) { return ops::make_query(problem, {}, {}, nullptr)->exact; };
+  DepthwiseConvolution biased = depthwise;
+  biased.element = Dtype::f16;
+  biased.bias = true;
+  BiasActivation added = bias;
+  added.element = Dtype::f16;
+  const auto check = [&](auto problem) {
+    const std::string before = key_of(problem);
+    CHECK_FALSE(test::contains(before, "bias_element"));
+    problem.bias_element = Dtype::f32;
+    CHECK(key_of(problem) == before);
+    problem.bias_element = Dtype::f16;
+    CHECK(test::contains(key_of(problem), "bias_element=f16"));
+    ops::validate(problem, {});
+    problem.bias_element = Dtype::bf16;
+    check_refused(problem, ErrorCode::unsupported, "bias_element = bf16");
+    problem.bias = {};
+    problem.bias_element = Dtype::f16;
+    CHECK_FALSE(test::contains(key_of(problem), "bias_element"));
+  };
+  check(biased);
+  check(added);
 }
 
 TEST_CASE("a convolution-side problem that makes no sense is refused by field and value") {

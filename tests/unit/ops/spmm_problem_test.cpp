@@ -85,10 +85,32 @@ TEST_CASE("flipping an SpMM's field changes the key exactly if the field's list 
 
 TEST_CASE("flipping an epilogue field changes the key") {
   std::set<std::string> keys;
-  for (const Epilogue& epilogue : {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true},
-                                   Epilogue{.activation = Activation::relu}, Epilogue{.scale = Scale::host}, Epilogue{.accumulate = true}})
-    keys.insert(key({.n = 1, .epilogue = epilogue}));
-  CHECK(keys.size() == 6);
+  for (const Epilogue& epilogue :
+       {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.bias = Bias::per_column, .bias_element = Dtype::f16}, Epilogue{.residual = true},
+        Epilogue{.activation = Activation::relu}, Epilogue{.scale = Scale::host}, Epilogue{.accumulate = true}})
+    keys.insert(key({.n = 1, .element = Dtype::f16, .epilogue = epilogue}));
+  CHECK(keys.size() == 7);
+}
+
+TEST_CASE("a bias in f32 has the key that it had before there was another, and without a bias its type says nothing") {
+  const auto key_of = [](const Epilogue& epilogue) { return key({.n = 1, .element = Dtype::bf16, .epilogue = epilogue}); };
+  const std::string before = key_of({.bias = Bias::per_row});
+  CHECK_FALSE(test::contains(before, "bias_element"));
+  CHECK(key_of({.bias = Bias::per_row, .bias_element = Dtype::f32}) == before);
+  CHECK(test::contains(key_of({.bias = Bias::per_row, .bias_element = Dtype::bf16}), "epilogue.bias_element=bf16"));
+  CHECK(key_of({.bias_element = Dtype::bf16}) == key_of({}));
+}
+
+TEST_CASE("a bias that is neither f32 nor of the element type is refused by name") {
+  std::string message;
+  CHECK(code_of({.n = 1, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, &message) == ErrorCode::unsupported);
+  CHECK_MESSAGE(test::contains(message, "epilogue.bias_element = f16"), message);
+  CHECK_MESSAGE(test::contains(message, "f32 and the element type"), message);
+  CHECK(code_of({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}) == ErrorCode::unsupported);
+  CHECK(code_of({.n = 1, .epilogue = {.bias_element = static_cast<Dtype>(7)}}, &message) == ErrorCode::invalid_argument);
+  CHECK_MESSAGE(test::contains(message, "epilogue.bias_element = 7"), message);
+  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, square);
+  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f32}}, square);
 }
 
 TEST_CASE("a leading dimension or stride that is the packed one means packed, unless the plan serves several n") {

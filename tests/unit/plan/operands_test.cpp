@@ -156,6 +156,13 @@ TEST_CASE("an output that shares elements with another operand or the workspace 
   spmm.refused([&](auto& call) { call.bias = behind(no_memory(2), output_bytes - 16); }, {".output", ".bias"});
   spmm.legal([&](auto& call) { call.bias = behind(no_memory(2), output_bytes); });
   spmm.legal([](auto& call) { call.residual = no_memory(1); });  // inputs may share
+  // A bias in the element type is half as long as one in f32.
+  const SpmmArguments biased{.values = no_memory(0), .dense = no_memory(1), .output = no_memory(2), .bias = no_memory(3)};
+  const Calls<Spmm> whole(planned, {.n = 8, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row}}, biased);
+  const Calls<Spmm> half(planned, {.n = 8, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, biased);
+  const auto output_behind_bias = [](auto& call) { call.output = behind(no_memory(3), 24 * 2); };
+  whole.refused(output_behind_bias, {".output", ".bias"});
+  half.legal(output_behind_bias);
 
   Calls<Sddmm>(planned, {.n = 8}, sddmm_call).refused([](auto& call) { call.output = no_memory(0); }, {".output", ".lhs"});
   const Calls<Softmax> softmax(planned, {.statistics = RowStatistics::write},

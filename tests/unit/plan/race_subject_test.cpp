@@ -89,7 +89,8 @@ TEST_CASE("cold launches take copies of the operands in turn, with the same valu
   CHECK(seen[0].output != seen[1].output);
   CHECK(seen[0].bias != seen[1].bias);
   CHECK(std::memcmp(seen[0].input, seen[1].input, std::size_t{8} * 12 * sizeof(float)) == 0);
-  CHECK(std::equal(seen[0].bias, seen[0].bias + 8, seen[1].bias));
+  const auto* const bias = static_cast<const float*>(seen[0].bias);
+  CHECK(std::equal(bias, bias + 8, static_cast<const float*>(seen[1].bias)));
   CHECK(seen[2].input == seen[0].input);
   CHECK(seen[3].output == seen[0].output);
 }
