@@ -73,8 +73,25 @@ int first_masked(const Layer* layer, int position) {
   return everywhere ? 0 : position;
 }
 
-const Rule* rule_against(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem,
-                         const plan::DeviceKey& device) {
+plan::ProblemKey plain_of(plan::ProblemKey problem) {
+  problem.exact = std::move(problem.plain);
+  problem.plain.clear();
+  return problem;
+}
+
+/// What `read` finds for the problem, and for the plain one.
+template <class Read>
+std::vector<plan::StoredWinner> serving_winners(Connection& connection, const plan::ProblemKey& problem, Read&& read) {
+  std::vector<plan::StoredWinner> rows = read(connection, problem);
+  if (problem.plain.empty()) return rows;
+  for (plan::StoredWinner& row : read(connection, plain_of(problem))) {
+    row.plain = true;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+const Rule* rule_for(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   const MaskedChoice choice{.problem = problem,
                             .architecture = device.architecture,
                             .family = row.winner.family,
@@ -85,6 +102,13 @@ const Rule* rule_against(const plan::StoredWinner& row, const std::vector<Rule>&
   return found == rules.end() ? nullptr : &*found;
 }
 
+/// A choice of the plain problem is to serve the whole one: what masks it for either masks it.
+const Rule* rule_against(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem,
+                         const plan::DeviceKey& device) {
+  const Rule* const rule = rule_for(row, rules, problem, device);
+  return rule != nullptr || !row.plain ? rule : rule_for(row, rules, plain_of(problem), device);
+}
+
 std::string rule_words(const Rule& rule) {
   return fmt::format("erratum {} of {}{}", printable(rule.erratum.id), rule.from,
                      rule.erratum.reason.empty() ? "" : ": " + printable(rule.erratum.reason));
@@ -93,7 +117,7 @@ std::string rule_words(const Rule& rule) {
 /// What `read` finds in every layer, apart from what errata mask.
 template <class Read>
 Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
-  const auto ask = [&](Connection& connection) { return Rules{read(connection, problem), all_errata(connection)}; };
+  const auto ask = [&](Connection& connection) { return Rules{serving_winners(connection, problem, read), all_errata(connection)}; };
   std::vector<plan::StoredWinner> rows;
   std::vector<Rule> rules;
   std::set<int> own;  // layers

@@ -83,7 +83,8 @@ struct Options {
   /// only where it wins; what was found is kept in the user's layer. Efforts quick and full measure anew instead.
   bool check_shipped = false;
   /// Plans take choices that were tuned for exactly their problem on a device of this kind, and nothing else: no neighbour's, no heuristic's, no
-  /// measurement now. Every effort is `cached`. Without such a choice plan() fails with missing_choice.
+  /// measurement now. Choices tuned for the same product without its epilogue count (and so for the other operations: without what is done beside
+  /// them, as a scale). Every effort is `cached`. Without such a choice plan() fails with missing_choice.
   bool cache_only = false;
   std::optional<std::filesystem::path> nvrtc = {};  ///< libnvrtc to use; default: searched for
   int compile_threads = 0;                          ///< 0: one per core

@@ -43,6 +43,7 @@ struct SizeRange {
 struct Query {
   std::string_view operation = {};     ///< "spmm": part of every key
   std::string exact = {};              ///< canonical text of every problem field that is in the exact part of cache keys
+  std::string plain = {};              ///< `exact` of the problem without what is done beside its product (KeyRole); empty where nothing is
   std::string identity = {};           ///< canonical text of every problem field: what this process remembers decisions by
   TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T where the problem transposes A. Empty where there is none
   SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
@@ -51,6 +52,13 @@ struct Query {
   std::string only_family = {};                   ///< the one family that may serve the query; empty: any
   Policy policy = Policy::warm;                   ///< what is measured, and whose stored choices count
   std::optional<std::string> packed_format = {};  ///< only configs that answer this to Family::packed_format: what a plan of several n shares
+
+  /// Adds what narrows the choice of candidates to every key: " family=row_tile".
+  void add_to_keys(const std::string& restriction) {
+    exact += restriction;
+    if (!plain.empty()) plain += restriction;
+    identity += restriction;
+  }
 };
 
 using vostok::Strip;

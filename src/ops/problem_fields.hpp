@@ -22,6 +22,7 @@ namespace vostok {
 struct KeyRole {
   const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
   bool alignment_only = false;     ///< a stride that follows the number of nonzeros: in the exact part, only what it is a multiple of
+  bool beside = false;             ///< done beside the product itself: a choice tuned at the field's default serves, where its rules admit it
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -99,12 +100,35 @@ FieldMap exact_fields(const P& resolved) {
   return fields_with_text(resolved, [](const auto& value, KeyRole role) { return exact_text(value, role); });
 }
 
+/// Of these, what is done beside the product.
+template <class P>
+FieldMap fields_beside(const P& problem) {
+  return fields_with_text(problem, [](const auto& value, KeyRole role) { return role.beside ? exact_text(value, role) : std::nullopt; });
+}
+
 }  // namespace detail
 
 /// "batch=1 element=f32 ..." of every field that is in the exact part of cache keys.
 template <class P>
 std::string exact_key(const P& resolved) {
   return to_text(detail::exact_fields(resolved));
+}
+
+/// The same of the problem without what is done beside its product; empty where nothing is.
+template <class P>
+std::string plain_key(const P& resolved) {
+  const FieldMap beside = detail::fields_beside(resolved);
+  const FieldMap standard = detail::fields_beside(P{});
+  FieldMap plain = detail::exact_fields(resolved);
+  bool same = true;
+  for (const auto& [field, text] : beside) {
+    const auto position = standard.find(field);
+    if (position != standard.end() && position->second == text) continue;
+    same = false;
+    if (position == standard.end()) plain.erase(field);
+    else plain[field] = position->second;
+  }
+  return same ? std::string() : to_text(plain);
 }
 
 /// The same of every field, in full: problems that differ in it may need different kernels.

@@ -16,6 +16,7 @@ std::shared_ptr<XQuery> resolved_query(std::string_view operation, Problem resol
   auto query = std::make_shared<XQuery>();
   query->operation = operation;
   query->exact = exact_key(resolved);
+  query->plain = plain_key(resolved);
   query->identity = identity_of(resolved);
   query->statistics = statistics;
   query->n = n;

@@ -14,7 +14,7 @@
 
 namespace vostok::plan {
 
-/// Whether a choice was tuned for exactly the problem that it serves, on a device of this model.
+/// Whether a choice was tuned for exactly the problem that it serves, or its plain one, on a device of this model.
 bool is_tuned(Provenance provenance);
 
 struct Decision {

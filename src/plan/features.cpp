@@ -1,7 +1,10 @@
 #include "plan/features.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "base/field_map.hpp"
 #include "base/text.hpp"
 
 namespace vostok::plan {
@@ -25,7 +28,11 @@ Features features_of(const ops::Query& query) {
 }
 
 ProblemKey problem_key(const ops::Query& query) {
-  return {.operation = std::string(query.operation), .exact = query.exact, .features = features_of(query), .policy = name(query.policy)};
+  return {.operation = std::string(query.operation),
+          .exact = query.exact,
+          .features = features_of(query),
+          .policy = name(query.policy),
+          .plain = query.plain};
 }
 
 std::string feature_bucket(const TopologyStatistics& statistics) {
@@ -38,6 +45,15 @@ std::string key_words(const ProblemKey& key) {
   const Features& features = key.features;
   return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", key.operation, features.m, features.k, features.n, features.nonzeros, key.exact,
                      key.policy);
+}
+
+std::string words_beside(const ops::Query& query) {
+  const auto whole = parse_field_map(query.exact);
+  const auto plain = parse_field_map(query.plain);
+  if (!whole || !plain) return {};
+  FieldMap beside;
+  std::set_difference(whole->begin(), whole->end(), plain->begin(), plain->end(), std::inserter(beside, beside.end()));
+  return to_text(beside);
 }
 
 std::string query_words(const ops::Query& query) { return key_words(problem_key(query)); }

@@ -18,6 +18,8 @@ std::string feature_bucket(const TopologyStatistics& statistics);
 /// "spmm m 64 k 32 n 8 nonzeros 1024 (element=f32 ...)", for messages.
 std::string key_words(const ProblemKey& key);
 std::string query_words(const ops::Query& query);
+/// "epilogue.bias=per_row": what is done beside the product, and not in Query::plain.
+std::string words_beside(const ops::Query& query);
 
 /// The memo's key: exact problem, exact features, the range of n.
 std::string memo_key(const ops::Query& query, Effort effort);

@@ -18,7 +18,11 @@ class MemoryTuning final : public TuningStore {
     {
       const std::lock_guard lock(mutex_);
       for (const Decision& decision : decisions_)
-        if (of_one_kind(decision.problem, problem)) rows.push_back({decision.winner, decision.device, decision.problem.features});
+        if (serves(decision.problem, problem))
+          rows.push_back({.winner = decision.winner,
+                          .device = decision.device,
+                          .features = decision.problem.features,
+                          .plain = decision.problem.exact != problem.exact});
     }
     return best_first(rows, problem, device);
   }
@@ -81,8 +85,9 @@ class MemoryTuning final : public TuningStore {
     WinnerRecord winner;
   };
 
-  static bool of_one_kind(const ProblemKey& a, const ProblemKey& b) {
-    return a.operation == b.operation && a.exact == b.exact && a.policy == b.policy;
+  static bool serves(const ProblemKey& stored, const ProblemKey& problem) {
+    const bool same_text = stored.exact == problem.exact || (!problem.plain.empty() && stored.exact == problem.plain);
+    return stored.operation == problem.operation && same_text && stored.policy == problem.policy;
   }
 
   std::mutex mutex_;

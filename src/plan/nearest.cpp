@@ -36,6 +36,9 @@ bool within_a_tenth(std::int64_t a, std::int64_t b) {
   return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= 0.1 * static_cast<double>(std::max(a, b));
 }
 
+/// Groups of best_first whose members are tuned for the problem, or the plain one: none of them is a neighbour.
+constexpr int last_tuned_group = 4;
+
 struct Ranked {
   int group = 0;
   double distance = 0;
@@ -43,19 +46,20 @@ struct Ranked {
   int layer = 0;
   WinnerMatch match;
 
-  auto order() const { return std::tie(group, distance, elsewhere, layer, match.device.uuid); }
+  auto order() const { return std::tie(group, distance, match.plain, elsewhere, layer, match.device.uuid); }
 };
 
 std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, const DeviceKey& device) {
   const bool here = same_device(row.device, device);
   const bool this_model = here || same_model(row.device, device);
   Ranked ranked{.elsewhere = !here, .layer = row.layer, .match = {.winner = row.winner, .device = row.device, .features = row.features}};
+  ranked.match.plain = row.plain;
   if (row.features == problem.features && this_model) {
-    ranked.group = here ? 1 : 2;
+    ranked.group = (here ? 1 : 2) + (row.plain ? 2 : 0);
     ranked.match.provenance = here ? Provenance::tuned_here : row.shipped ? Provenance::shipped : Provenance::tuned_elsewhere;
     return ranked;
   }
-  ranked.group = this_model ? 3 : 4;
+  ranked.group = last_tuned_group + (this_model ? 1 : 2);
   ranked.distance = this_model ? problem_distance(row.features, problem.features) : device_distance(row.device, device);
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;
@@ -117,7 +121,7 @@ std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const
   for (Ranked& candidate : ranked) {
     in_group = candidate.group == group ? in_group + 1 : 1;
     group = candidate.group;
-    if (group <= 2 || in_group <= most_neighbours) matches.push_back(std::move(candidate.match));
+    if (group <= last_tuned_group || in_group <= most_neighbours) matches.push_back(std::move(candidate.match));
   }
   return matches;
 }

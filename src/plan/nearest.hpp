@@ -53,19 +53,23 @@ struct StoredWinner {
   Features features;
   int layer = 0;         ///< position in the order in which layers are asked
   bool shipped = false;  ///< from the layer that came with the library
+  bool plain = false;    ///< of the problem of ProblemKey::plain
 };
 
 /// At most this many neighbours of each kind are returned: each is tried only when all before it are forbidden.
 constexpr std::size_t most_neighbours = 4;
 
-/// Candidates for `problem` on `device` among `rows` (all of the problem's operation, exact text and policy), best first:
+/// Candidates for `problem` on `device` among `rows` (all of the problem's operation and policy, and of its exact text or the plain one), best
+/// first:
 ///   1. the same problem on this device, in the order of layers;
 ///   2. the same problem on another device of this model, in the order of layers;
-///   3. the nearest problem on this device or model, within farthest_problem;
-///   4. the same problem on the nearest other device, within farthest_device.
+///   3. and 4. the same of the plain problem;
+///   5. the nearest problem on this device or model, within farthest_problem;
+///   6. the same problem on the nearest other device, within farthest_device.
+/// In 5. and 6. a plain problem comes behind one with the exact text at the same distance.
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device);
 
-/// Those for the very problem on a device of this model.
+/// Those for the very problem, or its plain one, on a device of this model.
 std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches);
 
 }  // namespace vostok::plan

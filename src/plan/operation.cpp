@@ -11,10 +11,8 @@ void apply_options(ops::Query& query, const PlanOptions& options) {
     for (const auto& known : ops::families(query.operation)) names += fmt::format("{}{}", names.empty() ? "" : ", ", known->name());
     fail(ErrorCode::invalid_argument, "cannot plan {}: PlanOptions::family = \"{}\" is none of its families: {}", query.operation, family, names);
   }
-  const std::string key = fmt::format(" family={}", family);
   query.only_family = family;
-  query.exact += key;
-  query.identity += key;
+  query.add_to_keys(fmt::format(" family={}", family));
 }
 
 void require_same_shape(const char* object, const Topology& old, const Topology& topology) {

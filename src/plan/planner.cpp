@@ -16,10 +16,11 @@ namespace vostok::plan {
 
 namespace {
 
-std::string describe_match(const WinnerMatch& match) {
-  if (match.distance == 0) return fmt::format("on {}", match.device.name);
-  return fmt::format("at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", match.distance, match.features.m, match.features.k, match.features.n,
-                     match.features.nonzeros, match.device.name);
+std::string describe_match(const ops::Query& query, const WinnerMatch& match) {
+  const std::string without = match.plain ? fmt::format("for the same problem without {}, ", words_beside(query)) : "";
+  if (match.distance == 0) return fmt::format("{}on {}", without, match.device.name);
+  return fmt::format("{}at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", without, match.distance, match.features.m, match.features.k,
+                     match.features.n, match.features.nonzeros, match.device.name);
 }
 
 ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyNeeds& needs) {
@@ -182,8 +183,8 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
   if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
     return std::nullopt;
-  Decision decision{.family = family, .config = match.winner.config, .provenance = match.provenance, .note = describe_match(match)};
-  if (match.distance == 0) {
+  Decision decision{.family = family, .config = match.winner.config, .provenance = match.provenance, .note = describe_match(query, match)};
+  if (match.distance == 0 && !match.plain) {
     decision.median_us = match.winner.median_us;
     if (match.winner.default_median_us) decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
   }
@@ -227,7 +228,7 @@ std::optional<Decision> Planner::loaded(const Task& task, Decision decision) con
 /// The first that a plan can take.
 std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const {
   for (const WinnerMatch& match : matches) {
-    const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0;
+    const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0 && !match.plain;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
     auto decision = asked_for(*task.query, match);
     if (decision) decision = loaded(task, *std::move(decision));
@@ -272,7 +273,7 @@ Decision Planner::tuned_only(const Task& task) const {
   return with_kernels(task, std::move(decisions.front()));
 }
 
-/// What an effort races: its candidates, and what is stored for this very problem, which would be used if nothing were measured.
+/// What an effort races: its candidates, and what is stored for this very problem or its plain one, which would be used if nothing were measured.
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::set<std::pair<std::string, FieldMap>> in_use;

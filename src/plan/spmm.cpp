@@ -84,10 +84,8 @@ struct Operation<Spmm> {
     const auto& spmm = static_cast<const ops::SpmmQuery&>(*query);
     const auto restricted = [query](const std::string& format) {
       auto narrower = std::make_shared<ops::SpmmQuery>(static_cast<const ops::SpmmQuery&>(*query));
-      const std::string key = fmt::format(" packed_format={}", format);
       narrower->packed_format = format;
-      narrower->exact += key;
-      narrower->identity += key;
+      narrower->add_to_keys(fmt::format(" packed_format={}", format));
       return narrower;
     };
     const auto pack = [query, &spmm](const Topology& of, const std::string& format, const void* values) {

@@ -48,6 +48,9 @@ struct ProblemKey {
   std::string exact = {};
   Features features = {};
   std::string policy = "warm";
+  /// For look-ups, never stored: `exact` without what is done beside the product (a bias, an activation), whose choices
+  /// serve too. Empty where nothing is.
+  std::string plain = {};
 };
 
 /// One measured or rejected candidate. `code_digest` is the digest of its machine code ("" where never compiled).
@@ -110,16 +113,18 @@ struct WinnerMatch {
   Features features = {};  ///< of the problem it was measured on
   Provenance provenance = Provenance::tuned_here;
   double distance = 0;  ///< 0 for the same problem
+  bool plain = false;   ///< tuned for the problem of ProblemKey::plain
 };
 
 class TuningStore {
  public:
   virtual ~TuningStore() = default;
-  /// Candidates for a decision, best first: the same problem and device through the layers in order, then the nearest problem
-  /// of the same exact part on this device below the documented distance, then the nearest device. May be empty. The
-  /// caller revalidates each against the rules and takes the first that stands.
+  /// Candidates for a decision, best first: the same problem and device through the layers in order, then the same without what is done
+  /// beside its product, then the nearest problem of these exact parts on this device below the documented distance, then the nearest
+  /// device. May be empty. The caller revalidates each against the rules and takes the first that stands.
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
-  /// Of these, those for this very problem on a device of this model. There are far fewer rows to read than for neighbours.
+  /// Of these, those for this very problem, or the same without what is done beside its product, on a device of this model. There are far
+  /// fewer rows to read than for neighbours.
   virtual std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device) = 0;
   /// Choices for this very problem that find_same leaves out because of known faults, for explanations. A store without such rules has none.
   virtual std::vector<MaskedWinner> masked(const ProblemKey& /*problem*/, const DeviceKey& /*device*/) { return {}; }

@@ -22,9 +22,9 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("padding", problem.padding, KeyRole{});
   visit("element", problem.element, KeyRole{});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
-  visit("bias", problem.bias, KeyRole{});
-  visit("bias_element", problem.bias_element, KeyRole{});
-  visit("activation", problem.activation, KeyRole{});
+  visit("bias", problem.bias, KeyRole{.beside = true});
+  visit("bias_element", problem.bias_element, KeyRole{.beside = true});
+  visit("activation", problem.activation, KeyRole{.beside = true});
 }
 
 template <FieldsOf<BiasActivation> P, class Visit>

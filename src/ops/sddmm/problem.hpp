@@ -27,14 +27,14 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("lhs_stride", problem.lhs_stride, KeyRole{});
   visit("rhs_stride", problem.rhs_stride, KeyRole{});
   visit("output_stride", problem.output_stride, KeyRole{.alignment_only = true});
-  visit("multiplier_stride", problem.multiplier_stride, KeyRole{.alignment_only = true});
+  visit("multiplier_stride", problem.multiplier_stride, KeyRole{.alignment_only = true, .beside = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("math", problem.math, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
   visit("nonfinite", problem.nonfinite, KeyRole{});
-  visit("scale", problem.scale, KeyRole{});
-  visit("multiply", problem.multiply, KeyRole{});
-  visit("accumulate", problem.accumulate, KeyRole{});
+  visit("scale", problem.scale, KeyRole{.beside = true});
+  visit("multiply", problem.multiply, KeyRole{.beside = true});
+  visit("accumulate", problem.accumulate, KeyRole{.beside = true});
 }
 
 namespace ops {

@@ -19,8 +19,9 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("output_stride", problem.output_stride, KeyRole{.alignment_only = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
-  visit("scale", problem.scale, KeyRole{});
-  visit("statistics", problem.statistics, KeyRole{});
+  visit("scale", problem.scale, KeyRole{.beside = true});
+  // A softmax that reads statistics reduces no row: another computation, for which other configs are fast.
+  visit("statistics", problem.statistics, KeyRole{.beside = problem.statistics != RowStatistics::read});
 }
 
 template <FieldsOf<SoftmaxBackward> P, class Visit>
@@ -33,7 +34,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("input_gradient_stride", problem.input_gradient_stride, KeyRole{.alignment_only = true});
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
-  visit("scale", problem.scale, KeyRole{});
+  visit("scale", problem.scale, KeyRole{.beside = true});
 }
 
 namespace ops {

@@ -37,7 +37,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("deterministic", problem.deterministic, KeyRole{});
   visit("nonfinite", problem.nonfinite, KeyRole{});
   visit("value_lifetime", problem.value_lifetime, KeyRole{});
-  visit("epilogue", problem.epilogue, KeyRole{});
+  visit("epilogue", problem.epilogue, KeyRole{.beside = true});
 }
 
 namespace ops {

@@ -73,6 +73,27 @@ TEST_CASE("an erratum masks the choices that it names, and no others") {
   CHECK(found_under({.id = "E1", .last_library_version = "0.0.9"}) == Tiles{"8", "16"});
 }
 
+TEST_CASE("a choice for the problem without its bias is masked by what names either problem") {
+  const TemporaryFolder folder;
+  plan::ProblemKey biased = sample_problem();
+  biased.exact = "bias=per_row element=f32 operation=spmm";
+  biased.plain = "bias=none element=f32 operation=spmm";
+  plan::ProblemKey plain = sample_problem();
+  plain.exact = biased.plain;
+  Opening(in_folder(folder.path())).tuning().set_winner(plain, sample_device(), sample_winner());
+  const auto found_under = [&](const FieldMap& exact) {
+    rule(folder.path(), {.id = "E1", .exact = exact});
+    Opening opening(in_folder(folder.path()));
+    const auto masked = opening.tuning().masked(biased, sample_device()).size();
+    const auto found = opening.tuning().find(biased, sample_device()).size();
+    CHECK(masked + found == 1);
+    return found;
+  };
+  CHECK(found_under({{"element", "f16"}}) == 1);
+  CHECK(found_under({{"bias", "per_row"}}) == 0);
+  CHECK(found_under({{"bias", "none"}}) == 0);
+}
+
 TEST_CASE("an erratum with empty fields masks everything where it counts: a read-only file's for itself and the layers below") {
   const TemporaryFolder folder;
   const CacheOptions options = four_layers(folder.path());

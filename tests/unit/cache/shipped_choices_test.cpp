@@ -16,6 +16,7 @@
 #include "device/offline/boards.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/family.hpp"
+#include "ops/resolved_query.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
@@ -116,6 +117,50 @@ TEST_CASE("every shipped choice is of a family that is there, whose rules admit 
     const auto reason = (*family)->forbidden(*query, row.winner.config);
     CHECK_MESSAGE(!reason, reason.value_or(""));
   }
+}
+
+TEST_CASE("shipped SpMM choices serve their products under any epilogue where they were tuned, but for few that a rule refuses by a sentence") {
+  const cache::TuningContent content = shipped();
+  const auto device = device::open_compile_only("NVIDIA H200", {});
+  const plan::DeviceKey here = key_of(*device);
+  std::map<std::string, std::vector<plan::StoredWinner>> stored;  // by exact text
+  for (const cache::WinnerRow& row : content.winners)
+    if (row.problem.operation == "spmm" && row.problem.policy == "warm")
+      stored[row.problem.exact].push_back({.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true});
+  int asked = 0;
+  int refused = 0;
+  for (const auto& [exact, rows] : stored)
+    for (const plan::StoredWinner& row : rows) {
+      const plan::ProblemKey key{.operation = "spmm", .exact = exact, .features = row.features};
+      const auto query = std::static_pointer_cast<const ops::SpmmQuery>(plan::query_of(key, *device));
+      REQUIRE(query != nullptr);
+      if (!(query->problem.epilogue == Epilogue{})) continue;
+      for (const Epilogue& epilogue :
+           {Epilogue{.bias = Bias::per_row}, Epilogue{.bias = Bias::per_column, .activation = Activation::gelu},
+            Epilogue{.residual = true, .scale = Scale::device}, Epilogue{.activation = Activation::relu, .accumulate = true}}) {
+        Spmm problem = query->problem;
+        problem.epilogue = epilogue;
+        const auto whole = ops::resolved_query<ops::SpmmQuery>("spmm", std::move(problem), query->statistics, query->n, device.get());
+        INFO(plan::query_words(*whole), ": ", row.winner.family);
+        CHECK(whole->plain == exact);
+        plan::StoredWinner plain = row;
+        plain.plain = true;
+        const auto found = plan::best_first({plain}, plan::problem_key(*whole), here);
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().provenance == Provenance::shipped);
+        const ops::Family* family = ops::find_family("spmm", row.winner.family);
+        REQUIRE(family != nullptr);
+        const auto reason = refusal(*family, *whole, row.winner.config);
+        if (reason) {
+          CHECK(reason->size() > 10);
+          ++refused;
+        }
+        ++asked;
+      }
+    }
+  MESSAGE(refused << " of " << asked << " refused");
+  CHECK(asked > 2000);
+  CHECK(refused <= asked / 100);
 }
 
 TEST_CASE("wherever a shipped choice is found - it runs within that GPU's limits or is refused by a sentence, and where it was tuned it runs") {

@@ -31,6 +31,32 @@ TEST_CASE("a winner comes back whole, from another opening, as tuned here") {
   CHECK(*again.warnings == 0);
 }
 
+TEST_CASE("what is stored for the problem without its bias is found behind what is stored for the whole one, near and on this device") {
+  const TemporaryFolder folder;
+  Opening opening(in_folder(folder.path()));
+  plan::ProblemKey biased = sample_problem();
+  biased.exact = "bias=per_row " + sample_problem().exact;
+  biased.plain = sample_problem().exact;
+  opening.tuning().set_winner(sample_problem(), sample_device(), sample_winner("8"));
+  opening.tuning().set_winner(sample_problem(72), sample_device(), sample_winner("4"));
+  const auto found = opening.tuning().find_same(biased, sample_device());
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].plain);
+  CHECK(found[0].provenance == Provenance::tuned_here);
+  CHECK(found[0].winner.config.at("tile_rows") == "8");
+
+  opening.tuning().set_winner(biased, sample_device("GPU-elsewhere"), sample_winner("16"));
+  const auto all = opening.tuning().find(biased, sample_device());
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].winner.config.at("tile_rows") == "16");
+  CHECK_FALSE(all[0].plain);
+  CHECK(all[1].winner.config.at("tile_rows") == "8");
+  CHECK(all[2].plain);
+  CHECK(all[2].provenance == Provenance::nearest_problem);
+  CHECK(opening.tuning().trials(biased, sample_device()).empty());
+  CHECK_MESSAGE(opening.tuning().find(sample_problem(), sample_device()).size() == 2, "the way back is not taken");
+}
+
 TEST_CASE("trials come back whole, and one of the same candidate is replaced") {
   const TemporaryFolder folder;
   Opening first(in_folder(folder / "c"));

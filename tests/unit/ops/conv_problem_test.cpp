@@ -113,6 +113,16 @@ TEST_CASE("a dense bias in f32 has the key that it had before there was another,
   check(added);
 }
 
+TEST_CASE("the plain key of a depthwise convolution is without bias and activation, which are all that bias and activation consist of") {
+  const auto query_of = [](const auto& problem) { return ops::make_query(problem, {}, {}, nullptr); };
+  CHECK(query_of(depthwise)->plain.empty());
+  DepthwiseConvolution whole = depthwise;
+  whole.bias = true;
+  whole.activation = Activation::relu;
+  CHECK(query_of(whole)->plain == query_of(depthwise)->exact);
+  CHECK(query_of(BiasActivation{.rows = 3, .columns = 4, .bias = Bias::per_column, .activation = Activation::silu})->plain.empty());
+}
+
 TEST_CASE("a convolution-side problem that makes no sense is refused by field and value") {
   const auto senseless = ErrorCode::invalid_argument;
   check_refused(DepthwiseConvolution{.batch = -1, .channels = 1, .height = 8, .width = 8}, senseless, "batch = -1");

@@ -72,6 +72,25 @@ TEST_CASE("flipping a field of an SDDMM changes the key exactly if the field's l
   }
 }
 
+TEST_CASE("the plain key of an SDDMM is its key without scale, multiplier and accumulation") {
+  const auto plain_of = [](const Sddmm& problem) { return ops::make_query(problem, mask, {problem.n, problem.n}, nullptr)->plain; };
+  std::set<std::string> beside;
+  const Sddmm standard = usual();
+  problem_fields(standard, [&](const char* field, const auto&, KeyRole role) {
+    if (role.beside) beside.insert(field);
+  });
+  CHECK(beside == std::set<std::string>{"multiplier_stride", "scale", "multiply", "accumulate"});
+  for (const Change& change : changes) {
+    Sddmm problem = usual();
+    change.apply(problem);
+    Sddmm without = problem;
+    without.scale = Scale::one;
+    without.multiply = without.accumulate = false;
+    CHECK_MESSAGE(plain_of(without).empty(), change.field);
+    CHECK_MESSAGE(plain_of(problem) == (key_of(problem) == key_of(without) ? "" : key_of(without)), change.field);
+  }
+}
+
 TEST_CASE("what is packed, unused or the default of an SDDMM is written one way") {
   Sddmm spelt = usual();
   spelt.output = Dtype::f16;

@@ -88,6 +88,19 @@ TEST_CASE("flipping a field of a softmax or of its gradient changes the key") {
   check_keys(backward_changes);
 }
 
+TEST_CASE("the plain key of a softmax is without its scale and the statistics that it writes, but not without those that it reads") {
+  const auto plain_of = [](const auto& problem) { return ops::make_query(problem, mask, {}, nullptr)->plain; };
+  CHECK(plain_of(Softmax{.batch = 3}).empty());
+  CHECK(plain_of(Softmax{.batch = 3, .scale = Scale::host, .statistics = RowStatistics::write}) == key(Softmax{.batch = 3}));
+  const Softmax reading{.batch = 3, .statistics = RowStatistics::read};
+  CHECK(plain_of(reading).empty());
+  Softmax scaled = reading;
+  scaled.scale = Scale::device;
+  CHECK(plain_of(scaled) == key(reading));
+  CHECK(plain_of(SoftmaxBackward{.batch = 3}).empty());
+  CHECK(plain_of(SoftmaxBackward{.batch = 3, .scale = Scale::host}) == key(SoftmaxBackward{.batch = 3}));
+}
+
 TEST_CASE("a softmax's default output, packed strides and strides that nothing steps over are one key") {
   CHECK(key(Softmax{.element = Dtype::f16, .output = Dtype::f16}) == key(Softmax{.element = Dtype::f16}));
   CHECK(key(Softmax{.batch = 2, .value_stride = 101, .output_stride = 101}) == key(Softmax{.batch = 2}));

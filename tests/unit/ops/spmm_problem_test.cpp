@@ -83,6 +83,36 @@ TEST_CASE("flipping an SpMM's field changes the key exactly if the field's list 
   }
 }
 
+TEST_CASE("the plain key of an SpMM is its key without the epilogue, and nothing where there is none") {
+  const auto query_of = [](const Spmm& problem) { return ops::make_query(problem, square, {32, 32}, nullptr); };
+  CHECK(query_of(standard)->plain.empty());
+  std::set<std::string> beside;
+  problem_fields(standard, [&](const char* field, const auto&, KeyRole role) {
+    if (role.beside) beside.insert(field);
+  });
+  CHECK(beside == std::set<std::string>{"epilogue"});
+  for (const Epilogue& epilogue :
+       {Epilogue{.bias = Bias::per_row}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true}, Epilogue{.activation = Activation::gelu},
+        Epilogue{.scale = Scale::device}, Epilogue{.accumulate = true}, Epilogue{.bias = Bias::per_row, .activation = Activation::silu}})
+    for (const Change& change : changes) {
+      if (beside.contains(change.field)) continue;
+      Spmm problem = standard;
+      change.apply(problem);
+      const std::string without = key(problem);
+      problem.epilogue = epilogue;
+      const std::int64_t n = ops::largest_size(problem);
+      const auto query = ops::make_query(problem, square, {n, n}, nullptr);
+      CHECK_MESSAGE(query->plain == without, change.field);
+      CHECK_MESSAGE(query->exact != without, change.field);
+    }
+  auto restricted = query_of({.n = 32, .epilogue = {.bias = Bias::per_row}});
+  restricted->add_to_keys(" family=row_tile");
+  auto restricted_plain = query_of({.n = 32});
+  restricted_plain->add_to_keys(" family=row_tile");
+  CHECK(restricted->plain == restricted_plain->exact);
+  CHECK(restricted_plain->plain.empty());
+}
+
 TEST_CASE("flipping an epilogue field changes the key") {
   std::set<std::string> keys;
   for (const Epilogue& epilogue :
@@ -99,6 +129,9 @@ TEST_CASE("a bias in f32 has the key that it had before there was another, and w
   CHECK(key_of({.bias = Bias::per_row, .bias_element = Dtype::f32}) == before);
   CHECK(test::contains(key_of({.bias = Bias::per_row, .bias_element = Dtype::bf16}), "epilogue.bias_element=bf16"));
   CHECK(key_of({.bias_element = Dtype::bf16}) == key_of({}));
+  const auto query =
+      ops::make_query({.n = 1, .element = Dtype::bf16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}, square, {1, 1}, nullptr);
+  CHECK(query->plain == key_of({}));
 }
 
 TEST_CASE("a bias that is neither f32 nor of the element type is refused by name") {

@@ -47,6 +47,25 @@ TEST_CASE("memory stores remember winners, and rank them as files do") {
   CHECK(stores.tuning->find(problem(), gpu("a")).at(0).winner.config.at("tile_rows") == "8");
 }
 
+TEST_CASE("memory stores find what is stored for the plain problem where a key names one") {
+  const Stores stores = memory_stores();
+  stores.tuning->set_winner(problem(), gpu("a"), winner("1"));
+  ProblemKey biased = problem();
+  biased.exact = "bias=per_row element=f32";
+  CHECK(stores.tuning->find(biased, gpu("a")).empty());
+  biased.plain = problem().exact;
+  const auto found = stores.tuning->find_same(biased, gpu("a"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].plain);
+  CHECK(found[0].provenance == Provenance::tuned_here);
+  stores.tuning->set_winner(biased, gpu("b"), winner("2"));
+  const auto both = stores.tuning->find(biased, gpu("a"));
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].winner.config.at("tile_rows") == "2");
+  CHECK_FALSE(both[0].plain);
+  CHECK(stores.tuning->find(problem(), gpu("a")).size() == 1);
+}
+
 TEST_CASE("memory stores keep one trial of a candidate") {
   const Stores stores = memory_stores();
   TrialRecord trial{.family = "row_tile", .config = {{"tile_rows", "8"}}, .code_digest = "d", .status = "measured", .median_us = 3.0};

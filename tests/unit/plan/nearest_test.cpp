@@ -88,6 +88,29 @@ TEST_CASE("candidates come in the documented order") {
   CHECK(found[6].distance > 0);
 }
 
+TEST_CASE("choices for the plain problem come behind those for the whole one and before neighbours, whose distance counts first") {
+  const auto here = gpu("here");
+  const auto plain = [](StoredWinner stored) {
+    stored.plain = true;
+    return stored;
+  };
+  const auto found =
+      best_first({plain(row("plain near", here, with_n(66))), row("near", here, with_n(80)), plain(row("plain alike", here, with_n(80))),
+                  plain(row("plain shipped", gpu("vendor"), features(), 2, true)), plain(row("plain", here, features())),
+                  row("shipped", gpu("vendor"), features(), 2, true), plain(row("plain older gpu", gpu("x", "sm_80", 108), features()))},
+                 key(), here);
+  std::vector<std::string> order;
+  for (const WinnerMatch& match : found) {
+    order.push_back(match.winner.family);
+    CHECK(match.plain == match.winner.family.starts_with("plain"));
+  }
+  CHECK(order == std::vector<std::string>{"shipped", "plain", "plain shipped", "plain near", "near", "plain alike", "plain older gpu"});
+  CHECK(found.at(1).provenance == Provenance::tuned_here);
+  CHECK(found.at(2).provenance == Provenance::shipped);
+  CHECK(found.at(3).provenance == Provenance::nearest_problem);
+  CHECK(without_neighbours(found).size() == 3);
+}
+
 TEST_CASE("neighbours are few, and the emulator is no GPU's neighbour") {
   std::vector<StoredWinner> rows;
   for (std::int64_t n = 65; n < 85; ++n) rows.push_back(row("n" + std::to_string(n), gpu("here"), with_n(n)));

@@ -95,6 +95,71 @@ TEST_CASE("what is stored for this very problem races, whether or not the effort
   CHECK(raced(0.4, Provenance::nearest_problem) == 0);
 }
 
+TEST_CASE("a choice for the same product without its bias serves under its own provenance, says so and claims no time") {
+  const Spmm biased{.n = 64, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}};
+  Planning planning;
+  const FieldMap config = another_config(planning);
+  planning.fixture.tuning->matches = {match_of(config)};
+  planning.fixture.tuning->matches.front().plain = true;
+  planning.fixture.tuning->matches.front().device.name = "some GPU";
+  const SpmmPlan plan = planning.plan(biased);
+  CHECK(plan.config() == config);
+  CHECK(plan.provenance() == Provenance::tuned_here);
+  const Explanation explanation = plan.explain(Detail::choice);
+  CHECK(explanation.note == "for the same problem without epilogue.activation=relu epilogue.bias=per_row, on some GPU");
+  CHECK_FALSE(explanation.median_us.has_value());
+  CHECK_FALSE(explanation.speedup_over_default.has_value());
+  CHECK(planning.fixture.tuning->finds == 0);
+
+  planning.fixture.tuning->matches.front().distance = 0.4;
+  planning.fixture.tuning->matches.front().provenance = Provenance::nearest_problem;
+  planning.planner->forget();
+  const std::string note = planning.plan(biased).explain(Detail::choice).note;
+  CHECK(note.starts_with("for the same problem without epilogue.activation=relu epilogue.bias=per_row, at distance 0.40"));
+}
+
+TEST_CASE("an effort that measures does not take a choice for the same product without its bias for its own, and races it") {
+  Planning planning;
+  planning.session = planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
+  planning.planner = std::make_shared<plan::Planner>(planning.session);
+  planning.topology = Fixture::topology(planning.session, sparse::uniform(64, 64, 0.8, 1));
+  const FieldMap config = another_config(planning);
+  planning.fixture.tuning->matches = {match_of(config)};
+  test::ScriptedTuning& tuning = *planning.fixture.tuning;
+  const auto races = [&](bool plain) {
+    tuning.matches.front().plain = plain;
+    planning.planner->forget();
+    const int before = tuning.additions;
+    planning.plan(Spmm{.n = 64, .epilogue = {.bias = Bias::per_row}}, {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
+    return tuning.additions > before;
+  };
+  CHECK(races(true));
+  CHECK(tuning.added.size() > 1);
+  const auto raced = std::find_if(tuning.added.begin(), tuning.added.end(), [&](const plan::TrialRecord& trial) { return trial.config == config; });
+  REQUIRE(raced != tuning.added.end());
+  // Now all was tried: a choice of this very problem would be taken.
+  tuning.matches.front().winner.effort = Effort::full;
+  tuning.matches.front().winner.code_digest = raced->code_digest;
+  CHECK_FALSE(races(false));
+  CHECK(races(true));
+}
+
+TEST_CASE("where only tuned choices count, one for the same product without its bias does, and one for a neighbour does not") {
+  Planning planning;
+  planning.session = planning.fixture.session({.cache_only = true, .compile_threads = 1});
+  planning.planner = std::make_shared<plan::Planner>(planning.session);
+  planning.topology = Fixture::topology(planning.session, sparse::uniform(64, 64, 0.8, 1));
+  Planning other;
+  planning.fixture.tuning->matches = {match_of(other.default_config())};
+  planning.fixture.tuning->matches.front().plain = true;
+  const Spmm biased{.n = 64, .epilogue = {.bias = Bias::per_row}};
+  CHECK(planning.plan(biased).provenance() == Provenance::tuned_here);
+  planning.fixture.tuning->matches.front().provenance = Provenance::nearest_problem;
+  planning.fixture.tuning->matches.front().distance = 0.4;
+  planning.planner->forget();
+  CHECK(code_of([&] { planning.plan(biased); }) == ErrorCode::missing_choice);
+}
+
 TEST_CASE("a neighbour's choice says its distance and claims no time") {
   Planning planning;
   planning.fixture.tuning->matches = {match_of(another_config(planning), 0.4, Provenance::nearest_problem)};
