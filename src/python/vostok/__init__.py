@@ -1,0 +1,40 @@
+"""Sparse matrices on NVIDIA GPUs: products, sampled products, softmax and attention, planned, generated and tuned.
+
+    import vostok
+    a = vostok.csr(w)      # scipy.sparse, a dense array, or (data, indices, indptr, shape)
+    y = a @ x
+
+Without a GPU the same kernels run on the CPU, for correctness.
+"""
+
+from ._arrays import DeviceArray
+from ._c import version as _version
+from ._context import Context, Counters, DeviceInfo, default_context
+from ._dense_plans import BiasActivationPlan, DepthwisePlan, Im2colPlan
+from ._errors import (
+    AfterFork,
+    InvalidArgument,
+    InvalidTopology,
+    InvalidType,
+    IoFailure,
+    MisalignedPointer,
+    OutOfMemory,
+    VostokError,
+    WrongDevice,
+)
+from ._packed import PackedValues
+from ._plans import AttentionBackwardPlan, AttentionPlan, Plan, SddmmPlan, SoftmaxBackwardPlan, SoftmaxPlan, SpmmPlan
+from ._problems import (
+    BiasActivation,
+    DepthwiseConvolution,
+    Im2col,
+    Sddmm,
+    Softmax,
+    SoftmaxBackward,
+    SparseAttention,
+    SparseAttentionBackward,
+    Spmm,
+)
+from ._topology import Statistics, Topology
+
+__version__ = _version()
