@@ -7,9 +7,13 @@
 Without a GPU the same kernels run on the CPU, for correctness.
 """
 
+from . import cache, tools, tuning
 from ._arrays import DeviceArray
+from ._attention import attention, attention_backward
 from ._c import version as _version
 from ._context import Context, Counters, DeviceInfo, default_context
+from ._convolution import bias_activation, depthwise_convolution, im2col
+from ._csr import Csr, csr
 from ._dense_plans import BiasActivationPlan, DepthwisePlan, Im2colPlan
 from ._errors import (
     AfterFork,
@@ -23,6 +27,7 @@ from ._errors import (
     WrongDevice,
 )
 from ._packed import PackedValues
+from ._packed_matrix import PackedMatrix, load_packed
 from ._plans import AttentionBackwardPlan, AttentionPlan, Plan, SddmmPlan, SoftmaxBackwardPlan, SoftmaxPlan, SpmmPlan
 from ._problems import (
     BiasActivation,
@@ -35,6 +40,8 @@ from ._problems import (
     SparseAttentionBackward,
     Spmm,
 )
+from ._products import linear, spmm
+from ._sampled import sddmm, softmax, softmax_backward
 from ._topology import Statistics, Topology
 
 __version__ = _version()

@@ -84,7 +84,7 @@ def packed_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def view(where: str, name: str, array: Any, stream: int = 0) -> View:
-    """What `array` is: in device memory (vostok's arrays, __cuda_array_interface__) or in the host's (NumPy, whatever
+    """What `array` is: in device memory (DeviceArray, __cuda_array_interface__) or in the host's (NumPy, whatever
     numpy.asarray takes)."""
     if isinstance(array, View):
         return array
@@ -104,11 +104,11 @@ def view(where: str, name: str, array: Any, stream: int = 0) -> View:
 
 
 def _host_view(host: np.ndarray[Any, Any]) -> View:
-    strides = _normal(host.shape, host.strides, host.dtype.itemsize)
+    strides = normal_strides(host.shape, host.strides, host.dtype.itemsize)
     return View(host.ctypes.data, host.shape, strides, host.dtype, False, host.flags.writeable, 0, host)
 
 
-def _normal(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def normal_strides(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """The strides of axes of length 1 mean nothing: they get those that a packed array has."""
     normal = list(strides)
     for axis in range(len(shape) - 1, -1, -1):
@@ -137,7 +137,7 @@ def _device_view(where: str, name: str, array: Any, interface: dict[str, Any]) -
         raise InvalidArgument(f"cannot {where}: {name} says that its stream is {stream!r}: 1, 2 or a handle may be")
     if str(getattr(array, "dtype", "")).endswith("bfloat16"):
         dtype = numpy_type("bf16")
-    strides = _normal(shape, strides, dtype.itemsize)
+    strides = normal_strides(shape, strides, dtype.itemsize)
     return View(int(address or 0), shape, strides, dtype, True, not read_only, stream or 0, array)
 
 
@@ -148,7 +148,7 @@ class DeviceArray(Handle):
     emulator it is memory of the process. `numpy()` copies it to the host.
     """
 
-    __slots__ = ("context", "shape", "dtype", "address", "stream", "keep")
+    __slots__ = ("context", "shape", "dtype", "address", "stream")
     _release = staticmethod(_c.library.vostok_array_release)
 
     def __init__(self, handle: int, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -158,7 +158,6 @@ class DeviceArray(Handle):
         self.dtype = dtype
         self.address = int(_c.library.vostok_array_data(handle) or 0) if handle else 0
         self.stream = 0  # what was last queued on it lies there; 0: it is complete
-        self.keep: Any = None  # other memory that this work reads
 
     @classmethod
     def bytes(cls, context: Context, size: int) -> DeviceArray:
@@ -184,6 +183,15 @@ class DeviceArray(Handle):
                 )
             )
         return array
+
+    def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
+        """The same memory with another shape of as many elements."""
+        if math.prod(shape) != math.prod(self.shape):
+            raise InvalidArgument(f"cannot reshape an array: it has shape {self.shape}, and cannot have {shape}")
+        handle = int(_c.library.vostok_array_retain(self._handle) or 0) if self._handle else 0
+        turned = DeviceArray(handle, self.context, shape, self.dtype)
+        turned.stream = self.stream
+        return turned
 
     @property
     def nbytes(self) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -18,6 +19,9 @@ from ._numbers import integer
 
 if TYPE_CHECKING:
     from ._context import Context
+    from ._problems import Problem
+
+P = TypeVar("P")
 
 _WHERE = "make a topology"
 _INDEX_TYPES = {"<i4": 4, "<i8": 8, "<u2": 2}
@@ -91,14 +95,15 @@ class Topology(Handle):
         offsets.stream = columns.stream = stream
         return offsets.numpy(), columns.numpy()
 
-    def plan_for(self, problem: Any, **options: Any) -> Any:
+    def plan_for(self, problem: Problem[P], effort: str = "cached", stream: int = 0) -> P:
         """The plan for a problem, made once: the last few are kept."""
-        key = (problem, tuple(sorted(options.items())))
-        plan = self._plans.get(key)
+        key = problem, effort
+        plan: P | None = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self.context.plan(problem, self, **options)
+            plan = self._plans[key] = self.context.plan(problem, self, effort=effort, stream=stream)
             while len(self._plans) > PLANS_KEPT:
-                self._plans.popitem(last=False)
+                with contextlib.suppress(KeyError):  # another thread was first
+                    self._plans.popitem(last=False)
         return plan
 
     def __repr__(self) -> str:

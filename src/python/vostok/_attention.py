@@ -1,0 +1,166 @@
+"""Attention whose score matrix is sparse, as functions of arrays."""
+
+from __future__ import annotations
+
+import math as mathematics
+from typing import Any
+
+from ._arrays import View
+from ._csr import Csr
+from ._dense import Matrices, alignment, row_major, typed
+from ._errors import InvalidArgument
+from ._numbers import real
+from ._placement import Placement
+from ._problems import SparseAttention, SparseAttentionBackward
+from ._sampled import floating, mask_of
+from ._topology import Topology
+
+
+def attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Csr | Topology,
+    *,
+    scale: float | None = None,
+    element: str | None = None,
+    math: str = "accurate",
+    stream: int = 0,
+    effort: str = "cached",
+) -> Any:
+    """softmax(scale Q K^T, at the mask) V: query [.., m, n], key [.., k, n], value [.., k, size], mask [m, k] ->
+    [.., m, size]. Leading axes are heads, which share the mask. scale: default 1 / sqrt(n). A query without keys gets
+    zeros. element: "bf16" where arrays are its bits as uint16.
+    """
+    where = "attend"
+    topology = mask_of(where, mask)
+    call = _Operands(where, topology, query, key, value, element, stream)
+    output = call.place.output((*call.batch, topology.shape[0], call.value_size), call.element)
+    problem = call.problem(math, alignment(*call.views(), output))
+    plan = topology.plan_for(problem, effort, call.place.stream)
+    workspace, owner = call.place.workspace(plan.workspace_bytes)
+    plan.execute(
+        call.place.stream,
+        query=call.query.view.address,
+        key=call.key.view.address,
+        value=call.value.view.address,
+        output=output.address,
+        scale=_scale(where, scale),
+        workspace=workspace,
+    )
+    del owner
+    return call.place.finish(output)
+
+
+def attention_backward(
+    query: Any,
+    key: Any,
+    value: Any,
+    output_gradient: Any,
+    mask: Csr | Topology,
+    *,
+    scale: float | None = None,
+    element: str | None = None,
+    math: str = "accurate",
+    stream: int = 0,
+    effort: str = "cached",
+) -> tuple[Any, Any, Any]:
+    """The gradients of attention by query, key and value, given that by its result. The
+    forward pass is computed again."""
+    where = "apply the gradient of attention"
+    topology = mask_of(where, mask)
+    call = _Operands(where, topology, query, key, value, element, stream, output_gradient)
+    assert call.gradient is not None
+    place = call.place
+    sizes = {"query": call.query, "key": call.key, "value": call.value}
+    gradients = {name: place.output(operand.view.shape, call.element) for name, operand in sizes.items()}
+    for name, operand in sizes.items():
+        if not operand.view.is_packed():
+            raise InvalidArgument(f"cannot {where}: {name} has strides {operand.view.strides}, and must be packed")
+    aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
+    plan = topology.plan_for(SparseAttentionBackward(call.problem(math, aligned)), effort, place.stream)
+    workspace, owner = place.workspace(plan.workspace_bytes)
+    plan.execute(
+        place.stream,
+        query=call.query.view.address,
+        key=call.key.view.address,
+        value=call.value.view.address,
+        output_gradient=call.gradient.view.address,
+        query_gradient=gradients["query"].address,
+        key_gradient=gradients["key"].address,
+        value_gradient=gradients["value"].address,
+        scale=_scale(where, scale),
+        workspace=workspace,
+    )
+    del owner
+    found: tuple[Any, Any, Any] = place.finish(*gradients.values())
+    return found
+
+
+def _scale(where: str, scale: float | None) -> float:
+    """0 stands for 1 / sqrt(n) in the C interface, so that it cannot be asked for."""
+    if scale is None:
+        return 0.0
+    number = real(where, "scale", scale)
+    if number == 0.0:
+        raise InvalidArgument(f"cannot {where}: scale is 0, and must be another number; None means 1 / sqrt(n)")
+    return number
+
+
+class _Operands:
+    """Queries, keys and values: checked, and where kernels read them."""
+
+    def __init__(
+        self,
+        where: str,
+        topology: Topology,
+        query: Any,
+        key: Any,
+        value: Any,
+        element: str | None,
+        stream: int,
+        output_gradient: Any = None,
+    ) -> None:
+        queries, self.element = floating(where, "query", query, element)
+        keys, values = (typed(where, name, array, self.element) for name, array in (("key", key), ("value", value)))
+        if len(queries.shape) < 2:
+            raise InvalidArgument(f"cannot {where}: query has shape {queries.shape}, and must have [.., m, n]")
+        self.batch, self.n = queries.shape[:-2], queries.shape[-1]
+        self.value_size = values.shape[-1] if values.shape else 0
+        rows, cols = topology.shape
+        self._check(where, "query", queries, (*self.batch, rows, self.n))
+        self._check(where, "key", keys, (*self.batch, cols, self.n))
+        self._check(where, "value", values, (*self.batch, cols, self.value_size))
+        given = {"query": queries, "key": keys, "value": values}
+        if output_gradient is not None:
+            given["output_gradient"] = typed(where, "output_gradient", output_gradient, self.element)
+            self._check(where, "output_gradient", given["output_gradient"], (*self.batch, rows, self.value_size))
+        usable = {name: row_major(where, name, seen).view for name, seen in given.items()}
+        self.place = Placement(where, topology.context, stream, *usable.values())
+        placed = {name: row_major(where, name, self.place.input(seen)) for name, seen in usable.items()}
+        self.query, self.key, self.value = placed["query"], placed["key"], placed["value"]
+        self.gradient: Matrices | None = placed.get("output_gradient")
+
+    @staticmethod
+    def _check(where: str, name: str, seen: View, shape: tuple[int, ...]) -> None:
+        if seen.shape != shape:
+            raise InvalidArgument(f"cannot {where}: {name} has shape {seen.shape}, and must have {shape}")
+
+    def views(self) -> tuple[View, ...]:
+        return self.query.view, self.key.view, self.value.view
+
+    def problem(self, math: str, alignment_bytes: int) -> SparseAttention:
+        return SparseAttention(
+            n=self.n,
+            value_size=self.value_size,
+            batch=mathematics.prod(self.batch),
+            element=self.element,
+            query_leading=self.query.leading,
+            key_leading=self.key.leading,
+            value_leading=self.value.leading,
+            query_stride=self.query.stride,
+            key_stride=self.key.stride,
+            value_stride=self.value.stride,
+            alignment_bytes=alignment_bytes,
+            math=math,
+        )
