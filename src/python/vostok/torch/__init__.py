@@ -1,0 +1,11 @@
+"""Sparse layers and functions for PyTorch, on NVIDIA GPUs and, for correctness, on the CPU.
+
+    import vostok.torch as vt
+    vt.sparsify_(model)          # pruned nn.Linear layers become SparseLinear where that is faster
+    vt.prepare(model, [1, 8])    # plans and compiles ahead: before CUDA graphs, before serving
+"""
+
+from ._csr import Csr, csr, dense
+from ._devices import set_context
+from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
+from ._lookup import clear, set_limit

@@ -1,0 +1,240 @@
+"""vostok::attention, whose score matrix is sparse, and vostok::attention_backward."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+import torch
+
+from .._problems import SparseAttention, SparseAttentionBackward
+from ._calls import run
+from ._checks import check_attention, check_same
+from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, alignment_of, stream_of, workspace
+from ._lookup import LOOKUP, Prepared
+from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
+from ._softmax import OnceFunction
+
+SCHEMA = (
+    "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none') "
+    "-> (Tensor, Tensor)"
+)
+BACKWARD_SCHEMA = (
+    "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor saved, Tensor row_offsets, Tensor column_indices, "
+    "float scale) -> (Tensor, Tensor, Tensor)"
+)
+
+
+def _problem(q: torch.Tensor, v: torch.Tensor, addresses: int, saved: str) -> SparseAttention:
+    return SparseAttention(
+        n=q.shape[-1],
+        value_size=v.shape[-1],
+        batch=_math.prod(q.shape[:-2]),
+        element=ELEMENTS[q.dtype],
+        alignment_bytes=alignment_of(addresses),
+        saved=saved,
+    )
+
+
+def _joined(*tensors: torch.Tensor) -> int:
+    joined = 0
+    for tensor in tensors:
+        joined |= tensor.data_ptr()
+    return joined
+
+
+def _statistics_shape(q: torch.Tensor, saved: str) -> tuple[Any, ...]:
+    """Of what is kept for the gradient: a float32 for each row of scores."""
+    return (0,) if saved == "none" else tuple(q.shape[:-1])
+
+
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+    saved: str = "none",
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
+    output = q.new_empty(check_attention("attention", q, k, v, row_offsets, column_indices, saved))
+    statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
+    if not output.numel() and not statistics.numel():
+        return output, statistics
+    q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+    stream = stream_of(q.get_device())
+    entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
+    problem = _problem(q, v, _joined(q, k, v, output), saved)
+    prepared = LOOKUP.plan("attention", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology)))
+    scratch, address = _aligned(statistics)
+    operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
+    run("attention", prepared, stream, q, scale, *operands)
+    if scratch is not None:
+        statistics.copy_(scratch)
+    return output, statistics
+
+
+def _aligned(statistics: torch.Tensor) -> tuple[torch.Tensor | None, int]:
+    """Where kernels put statistics: in place, or in a copy where the address is no multiple of 256 (CPU tensors)."""
+    if not statistics.numel():
+        return None, 0
+    if statistics.data_ptr() % WORKSPACE_ALIGNMENT == 0:
+        return None, statistics.data_ptr()
+    memory, address = workspace(statistics, statistics.nbytes)
+    start = address - memory.data_ptr()
+    return memory[start : start + statistics.nbytes].view(torch.float32).view(statistics.shape), address
+
+
+def attention_backward(
+    gradient: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    saved: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The kernel of the gradients by q, k and v."""
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices)
+    q, k, v, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, gradient, saved))
+    dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
+    if not gradient.numel():
+        return dq.zero_(), dk.zero_(), dv.zero_()
+    stream = stream_of(q.get_device())
+    entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
+    problem = SparseAttentionBackward(
+        forward=_problem(q, v, _joined(q, k, v, gradient, dq, dk, dv), "row_statistics")
+    )
+    prepared = LOOKUP.plan(
+        "attention_backward", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology))
+    )
+    scratch, address = _aligned(saved)
+    if scratch is not None:
+        scratch.copy_(saved)
+    operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
+    run("attention_backward", prepared, stream, q, scale, *operands, dq.data_ptr(), dk.data_ptr(), dv.data_ptr())
+    return dq, dk, dv
+
+
+def _check_backward(
+    gradient: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    saved: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+) -> None:
+    op = "attention_backward"
+    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics")
+    check_same(op, "gradient", gradient, "q", q)
+    torch._check(
+        gradient.shape == shape,
+        lambda: f"cannot run vostok::{op}: gradient has shape {tuple(gradient.shape)}, and must have {shape}",
+    )
+    torch._check(
+        saved.dtype == torch.float32 and saved.shape == q.shape[:-1],
+        lambda: f"cannot run vostok::{op}: saved has dtype {saved.dtype} and shape {tuple(saved.shape)}, and must have "
+        f"torch.float32 and {tuple(q.shape[:-1])}",
+    )
+
+
+def _fake(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+    saved: str = "none",
+) -> tuple[torch.Tensor, torch.Tensor]:
+    output = q.new_empty(check_attention("attention", q, k, v, row_offsets, column_indices, saved))
+    return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
+
+
+def _fake_backward(
+    gradient: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    saved: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices)
+    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
+
+
+class AttentionFunction(torch.autograd.Function):
+    """The gradient of attention."""
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any,
+        plain: bool,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        row_offsets: torch.Tensor,
+        column_indices: torch.Tensor,
+        scale: float,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics")
+        output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
+        ctx.save_for_backward(q, k, v, statistics, row_offsets, column_indices)
+        ctx.scale = scale
+        ctx.mark_non_differentiable(statistics)
+        return output, statistics
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:  # type: ignore[override]
+        q, k, v, statistics, row_offsets, column_indices = ctx.saved_tensors
+        dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, ctx.scale)
+        return None, dq, dk, dv, None, None, None
+
+
+def _differentiable(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+    saved: str = "none",
+) -> Any:
+    if transforms_active():
+        refuse_transforms("attention", (q, k, v))
+    plain = is_plain(q, k, v, row_offsets, column_indices)
+    if wants_gradient(q, k, v):
+        output, statistics = AttentionFunction.apply(plain, q, k, v, row_offsets, column_indices, scale)
+        return output, statistics if saved != "none" else statistics.new_empty((0,))
+    arguments = (q, k, v, row_offsets, column_indices, scale, saved)
+    return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
+
+
+def _differentiable_backward(
+    gradient: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    saved: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    scale: float,
+) -> Any:
+    if transforms_active():
+        refuse_transforms("attention_backward", (gradient, q, k, v))
+    plain = is_plain(gradient, q, k, v, saved, row_offsets, column_indices)
+    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale)
+    if wants_gradient(gradient, q, k, v):
+        return OnceFunction.apply(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
+    return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)
+
+
+ATTENTION = register("attention", SCHEMA, attention, _fake, _differentiable, casting(0, 1, 2))
+ATTENTION_BACKWARD = register(
+    "attention_backward", BACKWARD_SCHEMA, attention_backward, _fake_backward, _differentiable_backward
+)

@@ -1,0 +1,253 @@
+"""The look-up of topologies and plans by the index tensors that a call brings.
+
+A topology is known by the storages of its index tensors, the addresses in them, their versions and the shape. Its entry
+holds the tensors, so that none of these can come to mean something else. What is not known is planned: right, only
+slower. Entries go, least recently used first, where they hold more device memory than the limit; work that was queued on
+a stream keeps its entry until it has run, and work that was captured keeps it until clear().
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable
+
+import torch
+
+from .._context import Context
+from .._topology import Topology
+from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, with_memory
+
+PLANS_KEPT = 256
+SHARE_OF_MEMORY = 8
+
+
+class Prepared:
+    """A plan and what an execute asks of it."""
+
+    __slots__ = ("plan", "handle", "workspace_bytes", "keep")
+
+    def __init__(self, plan: Any, keep: Any = None) -> None:
+        self.plan = plan
+        self.handle = plan.handle
+        self.workspace_bytes = plan.workspace_bytes
+        self.keep = keep
+
+
+class Entry:
+    """A topology with its plans. `keep`: what its place in memory belongs to."""
+
+    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "cold", "index")
+
+    def __init__(self, topology: Topology, index: int, keep: Any, versions: Any, dtypes: Any) -> None:
+        self.topology = topology
+        self.index = index
+        self.keep = keep
+        self.versions = versions
+        self.dtypes = dtypes
+        self.plans: dict[Any, Prepared] = {}
+        self.used = 0
+        self.streams: set[int] = set()
+        self.captured = False
+        self.cold: dict[int, bool] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        """Device memory of the topology and of what names it."""
+        return self.topology.device_bytes + sum(part.nbytes for part in self.keep if isinstance(part, torch.Tensor))
+
+
+def version_of(tensor: torch.Tensor) -> int | None:
+    """How often it was written; None for inference tensors, which do not count."""
+    return None if tensor.is_inference() else tensor._version
+
+
+class Lookup:
+    """Everything that is planned in this process."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Entry] = {}
+        self.retired: list[tuple[list[Any], Entry]] = []
+        self.limits: dict[int, int] = {}
+        self.clock = 0
+        self.misses = 0
+        self.lock = threading.RLock()
+
+    def entry(self, op: str, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int, stream: int) -> Entry:
+        """The entry of this structure, made where it is not known. `op` is named in errors."""
+        place = (
+            offsets.untyped_storage()._cdata,
+            offsets.data_ptr(),
+            columns.untyped_storage()._cdata,
+            columns.data_ptr(),
+            columns.shape[0],
+            rows,
+            cols,
+        )
+        entry = self.entries.get(place)
+        if entry is not None:
+            versions = entry.versions
+            if (versions is None or versions == (offsets._version, columns._version)) and entry.dtypes == (
+                offsets.dtype,
+                columns.dtype,
+            ):
+                self._touch(entry, stream)
+                return entry
+        return self._made(op, place, offsets, columns, rows, cols, stream)
+
+    def _touch(self, entry: Entry, stream: int) -> None:
+        self.clock += 1
+        entry.used = self.clock
+        if entry.index >= 0:
+            entry.streams.add(stream)
+            if not entry.captured and is_capturing(entry.index):
+                entry.captured = True
+
+    def _made(
+        self, op: str, place: Any, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int, stream: int
+    ) -> Entry:
+        index = offsets.get_device()
+        refuse_capture(op, index)
+        with self.lock:
+            stale = self.entries.pop(place, None)
+            if stale is not None:
+                self._retire(stale)
+            topology = with_memory(index, lambda: make_topology(index, offsets, columns, rows, cols))
+            versions = (version_of(offsets), version_of(columns))
+            keep = (offsets, columns, offsets.untyped_storage(), columns.untyped_storage())
+            entry = Entry(topology, index, keep, None if None in versions else versions, (offsets.dtype, columns.dtype))
+            return self._add(place, entry, stream)
+
+    def packed_entry(self, op: str, packed: torch.Tensor, make: Callable[[], tuple[Topology, Any]], stream: int) -> Entry:
+        """The entry of packed bytes, made by make() where it is not known: a topology, and what else is kept."""
+        place = (packed.untyped_storage()._cdata, packed.data_ptr(), packed.shape[0])
+        entry = self.entries.get(place)
+        if entry is not None and (entry.versions is None or entry.versions == packed._version):
+            self._touch(entry, stream)
+            return entry
+        refuse_capture(op, packed.get_device())
+        with self.lock:
+            stale = self.entries.pop(place, None)
+            if stale is not None:
+                self._retire(stale)
+            topology, kept = with_memory(packed.get_device(), make)
+            keep = (packed, packed.untyped_storage(), kept)
+            return self._add(place, Entry(topology, packed.get_device(), keep, version_of(packed), None), stream)
+
+    def _add(self, place: Any, entry: Entry, stream: int) -> Entry:
+        self.misses += 1
+        self.entries[place] = entry
+        self._touch(entry, stream)
+        self._evict(entry)
+        return entry
+
+    def plan(self, op: str, entry: Entry, key: Any, make: Callable[[Context], Prepared]) -> Prepared:
+        """The entry's plan of that key, made where it is not known."""
+        prepared = entry.plans.get(key)
+        if prepared is not None:
+            return prepared
+        refuse_capture(op, entry.index)
+        with self.lock:
+            prepared = entry.plans.get(key)
+            if prepared is None:
+                self.misses += 1
+                context = context_of(entry.index)
+                prepared = with_memory(entry.index, lambda: make(context))
+                while len(entry.plans) >= PLANS_KEPT and not entry.captured:
+                    entry.plans.pop(next(iter(entry.plans)))
+                entry.plans[key] = prepared
+                self._evict(entry)
+        return prepared
+
+    def limit(self, index: int) -> int:
+        """Bytes of device memory that entries of a device may hold; default: an eighth of it."""
+        found = self.limits.get(index)
+        if found is None:
+            found = self.limits[index] = context_of(index).device.memory_bytes // SHARE_OF_MEMORY
+        return found
+
+    def _evict(self, newest: Entry) -> None:
+        """Lets old entries of the device go, until what is held is within the limit."""
+        self._settle()
+        index = newest.index
+        held = {place: entry.held_bytes for place, entry in self.entries.items() if entry.index == index}
+        total = sum(held.values())
+        for place in sorted(held, key=lambda place: self.entries[place].used):
+            entry = self.entries[place]
+            if total <= self.limit(index):
+                return
+            if entry is not newest and not entry.captured:
+                total -= held[place]
+                self._retire(self.entries.pop(place))
+
+    def _retire(self, entry: Entry) -> None:
+        """Lets an entry go once the work that is queued on its streams has run."""
+        if entry.index < 0 or not entry.streams:
+            return
+        events = []
+        for stream in entry.streams:
+            event = torch.cuda.Event()
+            event.record(torch.cuda.ExternalStream(stream, device=entry.index))
+            events.append(event)
+        self.retired.append((events, entry))
+
+    def _settle(self) -> None:
+        self.retired = [(events, entry) for events, entry in self.retired if not all(event.query() for event in events)]
+
+    def clear(self) -> None:
+        """Forgets everything. Work on GPUs is waited for; graphs that were captured must not be replayed again."""
+        with self.lock:
+            for index in {entry.index for entry in [*self.entries.values(), *(entry for _, entry in self.retired)]}:
+                if index >= 0:
+                    torch.cuda.synchronize(index)
+            self.entries.clear()
+            self.retired.clear()
+
+
+def make_topology(index: int, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> Topology:
+    """A topology of index tensors, which the library copies and checks."""
+    return context_of(index).topology_at(
+        offsets.data_ptr(),
+        columns.data_ptr(),
+        rows,
+        cols,
+        columns.shape[0],
+        row_offset_bytes=INDEX_BYTES[offsets.dtype],
+        column_index_bytes=INDEX_BYTES[columns.dtype],
+        stream=making_stream(index),
+    )
+
+
+def refuse_capture(op: str, index: int) -> None:
+    """Raises where the stream is being captured: planning compiles, loads and allocates."""
+    if is_capturing(index):
+        raise RuntimeError(
+            f"cannot plan vostok::{op} while the stream is being captured: call vostok.torch.prepare(model, tokens) first"
+        )
+
+
+LOOKUP = Lookup()
+
+
+def clear() -> None:
+    """Forgets all plans and topologies, and gives their memory back. Work that is queued on GPUs is waited for; CUDA
+    graphs that use them must not be replayed again."""
+    LOOKUP.clear()
+
+
+def set_limit(size: int, device: torch.device | str = "cuda") -> None:
+    """How many bytes of device memory the topologies that are kept for later calls may hold; default: an eighth of the
+    device's memory."""
+    where = torch.device(device)
+    LOOKUP.limits[-1 if where.type == "cpu" else (where.index or 0)] = int(size)
+
+
+def _after_fork() -> None:
+    # The parent's objects cannot be used nor released here: they are left where they are.
+    global _PARENTS
+    _PARENTS = (dict(LOOKUP.entries), list(LOOKUP.retired))
+    LOOKUP.__init__()  # type: ignore[misc]
+
+
+_PARENTS: Any = None
+os.register_at_fork(after_in_child=_after_fork)
