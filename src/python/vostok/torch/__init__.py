@@ -9,3 +9,4 @@ from ._csr import Csr, csr, dense
 from ._devices import set_context
 from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
 from ._lookup import clear, set_limit
+from ._modules import FrozenSparseLinear, SparseLinear

@@ -94,13 +94,15 @@ def linear(
     shape = x.shape
     dtype = x.dtype
     if (
-        dtype is not values.dtype
-        or shape[-1:] != (width,)
+        not shape
+        or dtype is not values.dtype
+        or shape[-1] != width
         or values.shape != column_indices.shape
         or row_offsets.shape != (rows + 1,)
         or x.get_device() != values.get_device()
-        or bias is not None
         or residual is not None
+        or (bias is not None and (bias.shape != (out_width,) or bias.get_device() != x.get_device()))
+        or (bias is not None and bias.dtype is not _float32 and bias.dtype is not dtype)
         or not x.is_contiguous()
         or not values.is_contiguous()
         or dtype not in ELEMENTS

@@ -1,0 +1,221 @@
+"""SparseLinear and FrozenSparseLinear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from .._errors import InvalidArgument, InvalidType
+from . import _linear, _packed, _state
+from ._csr import Csr, as_static, csr, dense
+from ._functional import activation_name
+
+Optional = torch.Tensor | None
+
+
+class SparseLinear(nn.Module):
+    """y = activation(x W^T + bias) with a sparse W [out, in]. Parameters: values [nonzeros], bias [out] or None; buffers:
+    row_offsets and column_indices, int32. x [tokens.., in] has the values' element type, unless autocast is on.
+
+    state_dict holds these four; load_state_dict takes a dense `weight`, or `weight_orig` and `weight_mask` of
+    torch.nn.utils.prune, as well, and masks with another number of nonzeros.
+    """
+
+    values: nn.Parameter
+    bias: nn.Parameter | None
+    row_offsets: torch.Tensor
+    column_indices: torch.Tensor
+
+    def __init__(
+        self, weight: Csr, bias: Optional = None, *, activation: str | None = None, math: str = "accurate"
+    ) -> None:
+        super().__init__()
+        weight = csr(weight)
+        if weight.values.dim() != 1:
+            raise InvalidArgument(f"cannot make a SparseLinear: values have shape {tuple(weight.values.shape)}")
+        self.out_features, self.in_features = weight.shape
+        self.activation = activation_name(activation)
+        self.math = math
+        self.values = as_parameter(weight.values)
+        self.bias = None if bias is None else as_parameter(bias)
+        _state.set_structure(self, weight.row_offsets, weight.column_indices)
+        self.register_load_state_dict_pre_hook(_state.before_load)
+        self.register_load_state_dict_post_hook(_state.after_load)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [tokens.., in] -> [tokens.., out]."""
+        parameters = self._parameters
+        buffers = self._buffers
+        return _linear.OP(  # type: ignore[no-any-return]
+            x,
+            parameters["values"],
+            buffers["row_offsets"],
+            buffers["column_indices"],
+            self.out_features,
+            self.in_features,
+            parameters["bias"],
+            None,
+            False,
+            self.activation,
+            self.math,
+        )
+
+    @property
+    def nonzeros(self) -> int:
+        """How many there are."""
+        return self.values.shape[0]
+
+    @property
+    def sparsity(self) -> float:
+        """The share of zeros."""
+        return 1.0 - self.nonzeros / max(self.in_features * self.out_features, 1)
+
+    def csr(self) -> Csr:
+        """The weight; its values are the parameter."""
+        return Csr(self.values, self.row_offsets, self.column_indices, (self.out_features, self.in_features))
+
+    @classmethod
+    def from_dense(
+        cls,
+        linear: nn.Linear | torch.Tensor,
+        *,
+        mask: Optional = None,
+        threshold: float = 0.0,
+        activation: str | None = None,
+        math: str = "accurate",
+    ) -> SparseLinear:
+        """Of a dense layer or weight [out, in]: the elements where `mask` is true, else those above the threshold. Of a
+        layer that torch.nn.utils.prune holds, those of its mask, with values of weight_orig."""
+        if isinstance(linear, torch.Tensor):
+            weight, bias = linear, None
+        else:
+            if not isinstance(linear, nn.Module) or not hasattr(linear, "weight"):
+                raise InvalidType(f"cannot make a SparseLinear: linear is {type(linear).__name__}, and has no weight")
+            bias = getattr(linear, "bias", None)
+            weight = linear.weight
+            if hasattr(linear, "weight_orig") and hasattr(linear, "weight_mask"):
+                weight = linear.weight_orig
+                mask = linear.weight_mask if mask is None else mask
+        made = cls(
+            csr(weight.detach(), mask=mask, threshold=threshold),
+            None if bias is None else bias.detach().clone(),
+            activation=activation,
+            math=math,
+        )
+        trains = getattr(weight, "requires_grad", True) or not isinstance(weight, nn.Parameter)
+        made.values.requires_grad_(trains)
+        if made.bias is not None and bias is not None:
+            made.bias.requires_grad_(bias.requires_grad)
+        return made.train(linear.training) if isinstance(linear, nn.Module) else made
+
+    def to_dense(self) -> nn.Linear:
+        """The nn.Linear of the same values. Errors: InvalidArgument where an activation is fused, which it has not."""
+        if self.activation != "none":
+            raise InvalidArgument(f"cannot make a dense layer: nn.Linear has no activation {self.activation!r}")
+        made = nn.Linear(
+            self.in_features, self.out_features, self.bias is not None, device="meta", dtype=self.values.dtype
+        )
+        with torch.no_grad():
+            made.weight = nn.Parameter(dense(self.csr()).detach(), requires_grad=self.values.requires_grad)
+            if self.bias is not None:
+                made.bias = nn.Parameter(self.bias.detach().clone(), requires_grad=self.bias.requires_grad)
+        return made.train(self.training)
+
+    @torch.no_grad()
+    def set_mask(self, row_offsets: torch.Tensor, column_indices: torch.Tensor, values: Optional = None) -> torch.Tensor:
+        """Another structure: the index tensors become new buffers. Without `values`, those that both masks have are
+        carried over and new ones are 0. `values` stays the same Parameter. Returns for each new nonzero where it was
+        before, -1 where it is new: what optimizer state is moved by (RigL does)."""
+        offsets = row_offsets.to(self.values.device, torch.int32, copy=True)
+        columns = column_indices.to(self.values.device, torch.int32, copy=True)
+        places = _state.places_before(self.csr(), offsets, columns)
+        if values is None:
+            values = torch.where(places >= 0, self.values[places.clamp(min=0)], 0) if self.nonzeros else None
+        if values is None:
+            values = self.values.new_zeros(columns.shape[0])
+        if values.shape != columns.shape:
+            raise InvalidArgument(
+                f"cannot set the mask: values has shape {tuple(values.shape)}, and column_indices {tuple(columns.shape)}"
+            )
+        _state.set_structure(self, offsets, columns)
+        _state.set_values(self, values)
+        return places
+
+    def freeze(self, max_tokens: int, *, keep_values: bool = False) -> FrozenSparseLinear:
+        """For inference: values packed for up to `max_tokens` tokens at a time (more go in parts). keep_values: the
+        frozen layer keeps this one as `source`, so that it can be thawed."""
+        return FrozenSparseLinear.of(self, max_tokens, keep_values)
+
+    def extra_repr(self) -> str:
+        """As printed."""
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, nonzeros={self.nonzeros}, "
+            f"sparsity={self.sparsity:.3f}, bias={self.bias is not None}"
+            + (f", activation={self.activation}" if self.activation != "none" else "")
+        )
+
+
+def as_parameter(tensor: torch.Tensor) -> nn.Parameter:
+    """The tensor as a parameter; one that is a parameter stays itself."""
+    return tensor if isinstance(tensor, nn.Parameter) else nn.Parameter(tensor.detach())
+
+
+class FrozenSparseLinear(nn.Module):
+    """A SparseLinear whose values are packed, for inference. Buffer: packed, uint8 [bytes], which stands alone: structure,
+    version and digest are in it. Conversions of the module's element type leave it as it is."""
+
+    packed: torch.Tensor
+    bias: nn.Parameter | None
+
+    def __init__(
+        self,
+        packed: torch.Tensor,
+        out_features: int,
+        in_features: int,
+        bias: Optional = None,
+        *,
+        activation: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.out_features = out_features
+        self.in_features = in_features
+        self.activation = activation_name(activation)
+        self.register_buffer("packed", as_static(packed))
+        self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
+        self.source: SparseLinear | None = None
+        self.register_load_state_dict_pre_hook(_state.before_packed_load)
+        self.register_load_state_dict_post_hook(_state.after_load)
+
+    @classmethod
+    def of(cls, layer: SparseLinear, max_tokens: int, keep_values: bool) -> FrozenSparseLinear:
+        """What SparseLinear.freeze makes."""
+        a = layer.csr()
+        with torch.no_grad():
+            packed = _packed.PACK(
+                a.values.detach(), a.row_offsets, a.column_indices, *a.shape, int(max_tokens), layer.math
+            )
+        made = cls(packed, *a.shape, layer.bias, activation=layer.activation)
+        if keep_values:
+            made.source = layer
+        return made.train(layer.training)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [tokens.., in] -> [tokens.., out]."""
+        return _packed.LINEAR_PACKED(  # type: ignore[no-any-return]
+            x,
+            self._buffers["packed"],
+            self.out_features,
+            self.in_features,
+            self._parameters["bias"],
+            None,
+            self.activation,
+        )
+
+    def extra_repr(self) -> str:
+        """As printed."""
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bytes={self.packed.nbytes}, "
+            f"bias={self.bias is not None}"
+        )

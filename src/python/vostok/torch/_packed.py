@@ -1,0 +1,305 @@
+"""vostok::pack and vostok::linear_packed: weights in a packed format, as one tensor of bytes that stands alone.
+
+The bytes: a header of 256 (what they are, and how many tokens they are for), the row offsets and column indices (int32),
+then what the library's packed values save, digest included.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy
+import torch
+
+from .._errors import InvalidArgument, IoFailure
+from .._problems import Spmm
+from ._calls import run_spmm
+from ._checks import check_linear_packed, check_structure, check_values, require
+from ._devices import ELEMENTS, alignment_of, context_of, making_stream, stream_of, with_memory
+from ._linear import activate, bucket_of, is_cold
+from ._lookup import LOOKUP, Prepared, refuse_capture
+from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
+
+Optional = torch.Tensor | None
+
+PACK_SCHEMA = (
+    "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, int max_tokens, "
+    "str math='accurate') -> Tensor"
+)
+SCHEMA = (
+    "(Tensor x, Tensor packed, SymInt rows, SymInt cols, Tensor? bias=None, Tensor? residual=None, "
+    "str activation='none') -> Tensor"
+)
+
+_MAGIC = b"vostok.torch.packed\0"
+_VERSION = 1
+_HEADER = struct.Struct("<20sIqqqq8s8s")
+HEADER_BYTES = 256
+
+
+class Header:
+    """What packed bytes begin with."""
+
+    def __init__(self, rows: int, cols: int, nonzeros: int, max_tokens: int, element: str, math: str) -> None:
+        self.rows = rows
+        self.cols = cols
+        self.nonzeros = nonzeros
+        self.max_tokens = max_tokens
+        self.element = element
+        self.math = math
+
+    def to_bytes(self) -> bytes:
+        """256 bytes."""
+        text = _HEADER.pack(
+            _MAGIC,
+            _VERSION,
+            self.rows,
+            self.cols,
+            self.nonzeros,
+            self.max_tokens,
+            self.element.encode(),
+            self.math.encode(),
+        )
+        return text.ljust(HEADER_BYTES, b"\0")
+
+    @classmethod
+    def of(cls, data: bytes) -> Header:
+        """Reads it. Errors: IoFailure for what is none."""
+        if len(data) < HEADER_BYTES or not data.startswith(_MAGIC):
+            raise IoFailure("cannot read packed weights: the tensor does not hold bytes that vostok::pack made")
+        _, version, rows, cols, nonzeros, max_tokens, element, math = _HEADER.unpack(data[: _HEADER.size])
+        words = element.rstrip(b"\0").decode("ascii", "replace"), math.rstrip(b"\0").decode("ascii", "replace")
+        if version != _VERSION or words[0] not in ELEMENTS.values() or max_tokens < 1:
+            raise IoFailure(f"cannot read packed weights: version {version} of {words[0]!r} for {max_tokens} tokens")
+        if rows < 0 or cols < 0 or nonzeros < 0 or len(data) < HEADER_BYTES + 4 * (rows + 1 + nonzeros):
+            raise IoFailure(f"cannot read packed weights: {len(data)} bytes for {rows} rows and {nonzeros} nonzeros")
+        return cls(rows, cols, nonzeros, max_tokens, *words)
+
+    @property
+    def payload(self) -> int:
+        """Where the library's bytes begin."""
+        return HEADER_BYTES + 4 * (self.rows + 1 + self.nonzeros)
+
+
+def _problem(
+    header: Header, bias: bool = False, residual: bool = False, activation: str = "none", alignment: int = 16
+) -> Spmm:
+    largest = bucket_of(header.max_tokens)
+    return Spmm(
+        n_values=tuple(1 << power for power in range(largest.bit_length())),
+        element=header.element,
+        dense_layout="column_major",
+        output_layout="column_major",
+        alignment_bytes=alignment,
+        math=header.math,
+        value_lifetime="persistent",
+        bias="per_row" if bias else "none",
+        residual=residual,
+        activation=activation,
+    )
+
+
+def _plan(context: Any, entry: Any, problem: Spmm, dtype: torch.dtype) -> Any:
+    policy = "cold" if is_cold(entry, context, dtype.itemsize) else "warm"
+    return context.plan(problem, entry.topology, policy=policy)
+
+
+def pack(
+    values: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    rows: int,
+    cols: int,
+    max_tokens: int,
+    math: str = "accurate",
+) -> torch.Tensor:
+    """The kernel: uint8 [bytes] on the values' device. Waits for the device."""
+    _check_pack(values, row_offsets, column_indices, rows, max_tokens)
+    index = values.get_device()
+    refuse_capture("pack", index)
+    values = values.contiguous()
+    context = context_of(index)
+    header = Header(rows, cols, column_indices.shape[0], max_tokens, ELEMENTS[values.dtype], math)
+
+    def make() -> bytes:
+        entry = LOOKUP.entry("pack", row_offsets, column_indices, rows, cols, stream_of(index))
+        plan = _plan(context, entry, _problem(header), values.dtype)
+        return plan.pack(values.data_ptr(), making_stream(index)).to_bytes()
+
+    structure = b"".join(tensor.to(torch.int32).cpu().numpy().tobytes() for tensor in (row_offsets, column_indices))
+    data = header.to_bytes() + structure + with_memory(index, make)
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).to(values.device)
+
+
+def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, max_tokens: int) -> None:
+    check_structure("pack", offsets, columns, rows, "values", values)
+    check_values("pack", "values", values, columns, False)
+    require(max_tokens >= 1, InvalidArgument, "pack", lambda: f"max_tokens is {max_tokens}, and must be at least 1")
+
+
+def _adopt(packed: torch.Tensor, rows: int, cols: int) -> tuple[Any, tuple[Header, Any]]:
+    """A topology and packed values of the library for a tensor of packed bytes."""
+    data = bytes(packed.cpu().numpy())
+    header = Header.of(data)
+    if (header.rows, header.cols) != (rows, cols):
+        raise InvalidArgument(
+            f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are {(rows, cols)}"
+        )
+    context = context_of(packed.get_device())
+    indices = numpy.frombuffer(data, dtype=numpy.int32, count=rows + 1 + header.nonzeros, offset=HEADER_BYTES)
+    topology = context.topology(indices[: rows + 1], indices[rows + 1 :], (rows, cols))
+    return topology, (header, context.load_packed(data[header.payload :], topology))
+
+
+def packed_plan(
+    packed: torch.Tensor,
+    rows: int,
+    cols: int,
+    dtype: torch.dtype,
+    stream: int,
+    bias: bool,
+    residual: bool,
+    activation: str,
+    alignment: int = 16,
+) -> tuple[Header, Any, Prepared]:
+    """What a call with packed weights needs: header, the library's packed values, and the plan."""
+    op = "linear_packed"
+    entry = LOOKUP.packed_entry(op, packed, lambda: _adopt(packed, rows, cols), stream)
+    header, values = entry.keep[-1]
+    if ELEMENTS[dtype] != header.element:
+        require(False, TypeError, op, lambda: f"x has dtype {dtype}, and packed holds {header.element}")
+    key = (bias, residual, activation, alignment)
+    prepared = entry.plans.get(key)
+    if prepared is None:
+        problem = _problem(header, *key)
+        prepared = LOOKUP.plan(op, entry, key, lambda context: Prepared(_plan(context, entry, problem, dtype)))
+    return header, values, prepared
+
+
+def linear_packed(
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    rows: int,
+    cols: int,
+    bias: Optional = None,
+    residual: Optional = None,
+    activation: str = "none",
+) -> torch.Tensor:
+    """The kernel: as linear. More tokens than were packed for go in parts."""
+    output = x.new_empty(check_linear_packed(x, packed, rows, cols, bias, residual, activation))
+    if not output.numel():
+        return output
+    x = x.contiguous()
+    bias = None if bias is None else bias.to(torch.float32).contiguous()
+    residual = None if residual is None else residual.contiguous()
+    operands = [0 if tensor is None else tensor.data_ptr() for tensor in (x, output, bias, residual)]
+    x_address, output_address, bias_address, residual_address = operands
+    alignment = alignment_of(x_address | output_address | bias_address | residual_address)
+    stream = stream_of(x.get_device())
+    tokens = output.numel() // rows
+    whole = (packed, rows, cols, x.dtype, stream, bias is not None, residual is not None, activation)
+    header, values, prepared = packed_plan(*whole, alignment)
+    step = bucket_of(header.max_tokens)
+    size = x.element_size()
+    if tokens > step and alignment_of(step * cols * size | step * rows * size) < alignment:
+        header, values, prepared = packed_plan(*whole, min(alignment, size))
+    for first in range(0, tokens, step):
+        run_spmm(
+            prepared,
+            stream,
+            x,
+            1.0,
+            0,
+            values.handle,
+            x_address + first * cols * size,
+            output_address + first * rows * size,
+            bias_address,
+            residual_address + first * rows * size if residual_address else 0,
+            min(step, tokens - first),
+        )
+    return output
+
+
+def _fake_pack(
+    values: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    rows: Any,
+    cols: Any,
+    max_tokens: int,
+    math: str = "accurate",
+) -> torch.Tensor:
+    _check_pack(values, row_offsets, column_indices, rows, max_tokens)
+    return values.new_empty((torch.library.get_ctx().new_dynamic_size(),), dtype=torch.uint8)
+
+
+def _fake(
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    rows: Any,
+    cols: Any,
+    bias: Optional = None,
+    residual: Optional = None,
+    activation: str = "none",
+) -> torch.Tensor:
+    return x.new_empty(check_linear_packed(x, packed, rows, cols, bias, residual, activation))
+
+
+def _differentiable_pack(
+    values: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    rows: int,
+    cols: int,
+    max_tokens: int,
+    math: str = "accurate",
+) -> torch.Tensor:
+    arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math)
+    if is_plain(values, row_offsets, column_indices):
+        return pack(*arguments)
+    return below_autograd(PACK, arguments)  # type: ignore[no-any-return]
+
+
+class PackedFunction(torch.autograd.Function):
+    """Packed weights are for inference: the gradient by bias and residual is there, that by x is not."""
+
+    @staticmethod
+    def forward(ctx: Any, plain: bool, *arguments: Any) -> torch.Tensor:  # type: ignore[override]
+        if ctx.needs_input_grad[1]:
+            raise RuntimeError(
+                "cannot differentiate vostok::linear_packed by x: packed weights are for inference; use torch.no_grad(), "
+                "or SparseLinear, whose weights are not packed"
+            )
+        bias = arguments[4]
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        dbias = None
+        if ctx.bias_dtype is not None and ctx.needs_input_grad[5]:
+            dbias = gradient.sum(tuple(range(gradient.dim() - 1)), dtype=ctx.bias_dtype)
+        return None, None, None, None, None, dbias, gradient if ctx.needs_input_grad[6] else None, None
+
+
+def _differentiable(
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    rows: int,
+    cols: int,
+    bias: Optional = None,
+    residual: Optional = None,
+    activation: str = "none",
+) -> torch.Tensor:
+    if transforms_active():
+        refuse_transforms("linear_packed", (x, bias, residual))
+    plain = is_plain(x, packed)
+    if wants_gradient(x, bias, residual):
+        return activate(PackedFunction.apply(plain, x, packed, rows, cols, bias, residual, "none"), activation)
+    arguments = (x, packed, rows, cols, bias, residual, activation)
+    return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
+
+
+PACK = register("pack", PACK_SCHEMA, pack, _fake_pack, _differentiable_pack)
+LINEAR_PACKED = register("linear_packed", SCHEMA, linear_packed, _fake, _differentiable, casting(0, 5))
