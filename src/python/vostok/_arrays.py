@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import math
 from dataclasses import dataclass
@@ -26,25 +25,22 @@ _NUMPY_TYPES: dict[str, np.dtype[Any]] = {
 
 
 def numpy_type(element: str) -> np.dtype[Any]:
-    """The NumPy type of an element type. bf16 is ml_dtypes' bfloat16 where that package was imported, else its bits as
-    uint16."""
-    if element == "bf16":
-        with contextlib.suppress(TypeError):
-            return np.dtype("bfloat16")
+    """The NumPy type of an element type: bf16 is its bits as uint16."""
     return _NUMPY_TYPES[element]
 
 
-def element_of(dtype: np.dtype[Any], declared: str | None) -> str | None:
-    """f32, f16 or bf16; None for other types. Bits of bf16 count where bf16 was declared."""
+def element_of(seen: View, declared: str | None) -> str | None:
+    """f32, f16 or bf16; None for other types. uint16 counts as bf16 where that was declared."""
+    if seen.element is None and declared == "bf16" and seen.dtype == np.uint16:
+        return "bf16"
+    return seen.element
+
+
+def _element(dtype: np.dtype[Any]) -> str | None:
+    """What a type says of itself; bf16 is ml_dtypes' bfloat16, which is known by its name."""
     if dtype.name == "bfloat16":
         return "bf16"
-    if not dtype.isnative:
-        return None
-    if dtype == np.float32:
-        return "f32"
-    if dtype == np.float16:
-        return "f16"
-    return "bf16" if declared == "bf16" and dtype == np.uint16 else None
+    return {"=f4": "f32", "=f2": "f16"}.get(dtype.str.replace("<", "=") if dtype.isnative else "")
 
 
 @dataclass
@@ -59,6 +55,7 @@ class View:
     writable: bool
     stream: int
     owner: Any
+    element: str | None
 
     @property
     def size(self) -> int:
@@ -90,7 +87,7 @@ def view(where: str, name: str, array: Any, stream: int = 0) -> View:
         return array
     if isinstance(array, DeviceArray):
         strides = packed_strides(array.shape, array.dtype.itemsize)
-        return View(array.address, array.shape, strides, array.dtype, True, True, array.stream, array)
+        return View(array.address, array.shape, strides, array.dtype, True, True, array.stream, array, array.element)
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
         return _device_view(where, name, array, interface)
@@ -105,7 +102,9 @@ def view(where: str, name: str, array: Any, stream: int = 0) -> View:
 
 def _host_view(host: np.ndarray[Any, Any]) -> View:
     strides = normal_strides(host.shape, host.strides, host.dtype.itemsize)
-    return View(host.ctypes.data, host.shape, strides, host.dtype, False, host.flags.writeable, 0, host)
+    return View(
+        host.ctypes.data, host.shape, strides, host.dtype, False, host.flags.writeable, 0, host, _element(host.dtype)
+    )
 
 
 def normal_strides(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -135,10 +134,11 @@ def _device_view(where: str, name: str, array: Any, interface: dict[str, Any]) -
         raise InvalidType(f"cannot {where}: {name} has a mask in its __cuda_array_interface__, which is not supported")
     if stream is not None and (not isinstance(stream, int) or stream == 0 or stream < 0):
         raise InvalidArgument(f"cannot {where}: {name} says that its stream is {stream!r}: 1, 2 or a handle may be")
-    if str(getattr(array, "dtype", "")).endswith("bfloat16"):
-        dtype = numpy_type("bf16")
+    element = _element(dtype)
+    if str(getattr(array, "dtype", "")).endswith("bfloat16"):  # torch has no NumPy type for it
+        dtype, element = numpy_type("bf16"), "bf16"
     strides = normal_strides(shape, strides, dtype.itemsize)
-    return View(int(address or 0), shape, strides, dtype, True, not read_only, stream or 0, array)
+    return View(int(address or 0), shape, strides, dtype, True, not read_only, stream or 0, array, element)
 
 
 class DeviceArray(Handle):
@@ -148,11 +148,19 @@ class DeviceArray(Handle):
     emulator it is memory of the process. `numpy()` copies it to the host.
     """
 
-    __slots__ = ("context", "shape", "dtype", "address", "stream")
+    __slots__ = ("context", "shape", "dtype", "element", "address", "stream")
     _release = staticmethod(_c.library.vostok_array_release)
 
-    def __init__(self, handle: int, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        handle: int,
+        context: Context,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        element: str | None = None,
+    ) -> None:
         super().__init__(handle)
+        self.element = element or _element(dtype)
         self.context = context
         self.shape = shape
         self.dtype = dtype
@@ -165,11 +173,13 @@ class DeviceArray(Handle):
         return cls.empty(context, (size,), np.dtype(np.uint8))
 
     @classmethod
-    def empty(cls, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+    def empty(
+        cls, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any], element: str | None = None
+    ) -> DeviceArray:
         """Memory with anything in it. Errors: OutOfMemory."""
         size = math.prod(shape) * dtype.itemsize
         handle = make(_c.library.vostok_array_create, context.handle, size) if size else 0
-        return cls(handle, context, shape, dtype)
+        return cls(handle, context, shape, dtype, element)
 
     @classmethod
     def of(cls, context: Context, host: Any, stream: int = 0) -> DeviceArray:
@@ -189,7 +199,7 @@ class DeviceArray(Handle):
         if math.prod(shape) != math.prod(self.shape):
             raise InvalidArgument(f"cannot reshape an array: it has shape {self.shape}, and cannot have {shape}")
         handle = int(_c.library.vostok_array_retain(self._handle) or 0) if self._handle else 0
-        turned = DeviceArray(handle, self.context, shape, self.dtype)
+        turned = DeviceArray(handle, self.context, shape, self.dtype, self.element)
         turned.stream = self.stream
         return turned
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._arrays import View
 from ._csr import Csr
-from ._dense import Matrices, alignment, row_major, typed
+from ._dense import Matrices, alignment, packed, row_major, typed
 from ._errors import InvalidArgument
 from ._numbers import real
 from ._placement import Placement
@@ -74,9 +74,6 @@ def attention_backward(
     place = call.place
     sizes = {"query": call.query, "key": call.key, "value": call.value}
     gradients = {name: place.output(operand.view.shape, call.element) for name, operand in sizes.items()}
-    for name, operand in sizes.items():
-        if not operand.view.is_packed():
-            raise InvalidArgument(f"cannot {where}: {name} has strides {operand.view.strides}, and must be packed")
     aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
     plan = topology.plan_for(SparseAttentionBackward(call.problem(math, aligned)), effort, place.stream)
     workspace, owner = place.workspace(plan.workspace_bytes)
@@ -136,6 +133,8 @@ class _Operands:
             given["output_gradient"] = typed(where, "output_gradient", output_gradient, self.element)
             self._check(where, "output_gradient", given["output_gradient"], (*self.batch, rows, self.value_size))
         usable = {name: row_major(where, name, seen).view for name, seen in given.items()}
+        if output_gradient is not None:  # gradients are packed, and inputs are laid out as theirs
+            usable = {name: packed(where, name, seen) for name, seen in usable.items()}
         self.place = Placement(where, topology.context, stream, *usable.values())
         placed = {name: row_major(where, name, self.place.input(seen)) for name, seen in usable.items()}
         self.query, self.key, self.value = placed["query"], placed["key"], placed["value"]

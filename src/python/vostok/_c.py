@@ -225,11 +225,11 @@ LIBRARY_PATH = _library_path()
 library = _load(LIBRARY_PATH)
 
 
-def raw(name: str, parameters: int) -> Any:
-    """The function of that name, taking so many addresses as ints (or bytes): what calls on the hot path go through."""
-    function = ctypes.CDLL(str(LIBRARY_PATH), mode=os.RTLD_NOW | os.RTLD_LOCAL)["vostok_" + name]
+def raw_execute(operation: str) -> Any:
+    """vostok_execute_OPERATION of a plan's and a stream's address as ints, and the arguments as bytes."""
+    function = ctypes.CDLL(str(LIBRARY_PATH), mode=os.RTLD_NOW | os.RTLD_LOCAL)[f"vostok_execute_{operation}"]
     function.restype = ctypes.c_int32
-    function.argtypes = [ctypes.c_void_p] * parameters
+    function.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
     return function
 
 

@@ -142,7 +142,8 @@ class Context(Handle):
     ) -> Topology:
         """The same of arrays at these addresses, whose indices have 2, 4 or 8 bytes."""
         csr = csr_structure(row_offsets, column_indices, rows, cols, nonzeros, (row_offset_bytes, column_index_bytes))
-        return Topology(make(_c.library.vostok_topology_create, self._handle, ctypes.byref(csr), stream), self)
+        order = integer("make a topology", "stream", stream, ctypes.c_void_p)
+        return Topology(make(_c.library.vostok_topology_create, self._handle, ctypes.byref(csr), order), self)
 
     def plan(
         self,

@@ -33,7 +33,7 @@ class Csr:
     ) -> None:
         """values: an array whose type tells the element type; element: "bf16" where they are its bits as uint16."""
         seen = view(_WHERE, "values", values)
-        found = element_of(seen.dtype, element)
+        found = element_of(seen, element)
         if found is None or (element is not None and found != element):
             wanted = element or "f32, f16 or bf16 (element= converts)"
             raise InvalidType(f"cannot {_WHERE}: values have elements of {seen.dtype}, and must have {wanted}")
@@ -70,7 +70,7 @@ class Csr:
     @property
     def element(self) -> str:
         """f32, f16 or bf16."""
-        found = element_of(self._values.dtype, "bf16")
+        found = element_of(self._values, "bf16")
         assert found is not None
         return found
 
@@ -113,7 +113,11 @@ class Csr:
         return linear(x, self.T)
 
     def pack(self, n: int | tuple[int, ...], **options: Any) -> PackedMatrix:
-        """The values packed once for products with n columns (or up to the largest of several): vostok.PackedMatrix."""
+        """The values packed once for products with n columns, or up to the largest of several.
+
+        Options: math; effort; family, the only one to be considered. Errors: InvalidArgument, OutOfMemory; unsupported
+        where that family does not pack.
+        """
         from ._packed_matrix import pack
 
         return pack(self, n, **options)
@@ -177,7 +181,7 @@ def _of_arrays(parts: tuple[Any, ...], element: str | None, context: Context, st
 def converted(where: str, name: str, array: Any, element: str | None) -> View:
     """The array with that element type: the host's are converted where one is named."""
     seen = view(where, name, array)
-    if element is None or element_of(seen.dtype, element) == element:
+    if element is None or element_of(seen, element) == element:
         return seen
     if seen.on_device or element == "bf16":
         raise InvalidType(f"cannot {where}: {name} has elements of {seen.dtype}, and must have {element}")

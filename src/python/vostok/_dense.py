@@ -30,7 +30,7 @@ _NAMES = {"f32": "float32", "f16": "float16"}
 def typed(where: str, name: str, array: Any, element: str) -> View:
     """A view whose elements have that type; others are refused, since a conversion would hide what it costs."""
     seen = view(where, name, array)
-    found = element_of(seen.dtype, element)
+    found = element_of(seen, element)
     if found != element:
         hint = f"convert it with {name}.astype(numpy.{_NAMES[element]})" if element in _NAMES else "convert it"
         raise InvalidType(f"cannot {where}: {name} has elements of {seen.dtype}, and must have {element}: {hint}")

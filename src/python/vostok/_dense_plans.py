@@ -7,7 +7,7 @@ from . import _structures as s
 from ._errors import fail
 from ._plans import BAD_ARGUMENT, Plan, _packer, _refuse
 
-_execute_depthwise = _c.raw("execute_depthwise", 3)
+_execute_depthwise = _c.raw_execute("depthwise")
 _depthwise_size, _pack_depthwise = _packer(s.DepthwiseArguments)
 
 
@@ -30,7 +30,7 @@ class DepthwisePlan(Plan):
             fail(status)
 
 
-_execute_bias_activation = _c.raw("execute_bias_activation", 3)
+_execute_bias_activation = _c.raw_execute("bias_activation")
 _bias_activation_size, _pack_bias_activation = _packer(s.BiasActivationArguments)
 
 
@@ -51,7 +51,7 @@ class BiasActivationPlan(Plan):
             fail(status)
 
 
-_execute_im2col = _c.raw("execute_im2col", 3)
+_execute_im2col = _c.raw_execute("im2col")
 _im2col_size, _pack_im2col = _packer(s.Im2colArguments)
 
 

@@ -82,12 +82,14 @@ def _problem(n: int | tuple[int, ...], **fields: Any) -> Spmm:
     return Spmm(n_values=values, value_lifetime="persistent", **fields)
 
 
-def pack(a: Csr, n: int | tuple[int, ...], *, math: str = "accurate", effort: str = "cached") -> PackedMatrix:
+def pack(
+    a: Csr, n: int | tuple[int, ...], *, math: str = "accurate", effort: str = "cached", family: str = ""
+) -> PackedMatrix:
     """What Csr.pack does."""
     if a.batch:
         raise InvalidArgument(f"cannot pack values: the matrix has the leading axes {a.batch}, and must have none")
     problem = _problem(n, element=a.element, sparse_transposed=a.transposed, math=math)
-    plan = a.topology.plan_for(problem, effort)
+    plan = a.context.plan(problem, a.topology, effort=effort, family=family)
     values = a._values
     return PackedMatrix(plan.pack(values.address, values.stream), plan, problem, a.shape)
 

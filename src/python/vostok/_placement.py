@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class Placement:
     """Operands of one call. Those in host memory are copied to a GPU and back; on the emulator they are used in place.
 
     The call goes behind `stream`, else behind the stream of the arrays; work that other streams do on them is waited
-    for. Without any it goes behind the legacy default stream.
+    for. Without any it goes behind the legacy default stream. Results lie where the first operand does.
     """
 
     def __init__(self, where: str, context: Context, stream: int, *inputs: View | None) -> None:
@@ -30,7 +31,8 @@ class Placement:
         self.where = where
         self.context = context
         self.stream = stream_of(where, stream, *given)
-        self.on_device = any(seen.on_device for seen in given)
+        self.on_device = given[0].on_device
+        self._bf16 = next((seen.dtype for seen in given if seen.dtype.name == "bfloat16"), None)
         self._used: list[View] = []
         self._copies: list[tuple[np.ndarray[Any, Any], DeviceArray]] = []
         for seen in given:
@@ -44,7 +46,7 @@ class Placement:
             turned = host.flags.f_contiguous and not host.flags.c_contiguous
             copy = DeviceArray.of(self.context, host.T if turned else host, self.stream)
             strides = host.strides if turned else packed_strides(seen.shape, seen.dtype.itemsize)
-            seen = View(copy.address, seen.shape, strides, seen.dtype, True, True, 0, copy)
+            seen = replace(seen, address=copy.address, strides=strides, on_device=True, stream=0, owner=copy)
         self._used.append(seen)
         return seen
 
@@ -53,15 +55,19 @@ class Placement:
         if out is not None:
             seen = self._checked(typed(self.where, name, out, element), shape, name)
         elif self.on_device:
-            seen = view(self.where, name, DeviceArray.empty(self.context, shape, numpy_type(element)))
+            seen = view(self.where, name, DeviceArray.empty(self.context, shape, self._type(element), element))
         else:
-            seen = view(self.where, name, np.empty(shape, numpy_type(element)))
+            seen = view(self.where, name, np.empty(shape, self._type(element)))
         if not seen.on_device and self.context.device.gpu:
             copy = DeviceArray.of(self.context, seen.owner, self.stream)
             self._copies.append((seen.owner, copy))
             seen = view(self.where, name, copy)
         self._used.append(seen)
         return seen
+
+    def _type(self, element: str) -> np.dtype[Any]:
+        """bf16 is given in the type that it came in."""
+        return self._bf16 if element == "bf16" and self._bf16 is not None else numpy_type(element)
 
     def _checked(self, seen: View, shape: tuple[int, ...], name: str) -> View:
         if seen.shape != shape:

@@ -11,14 +11,14 @@ from . import _structures as s
 from ._arrays import DeviceArray
 from ._errors import InvalidType, fail
 from ._handles import Handle, make
-from ._numbers import chosen
+from ._numbers import chosen, integer
 
 if TYPE_CHECKING:
     from ._context import Context
     from ._packed import PackedValues
     from ._topology import Topology
 
-BAD_ARGUMENT = (struct.error, ctypes.ArgumentError)
+BAD_ARGUMENT = (struct.error, ctypes.ArgumentError, TypeError, AttributeError)
 
 _CODES = {
     ctypes.c_int32: "i",
@@ -93,7 +93,7 @@ def _refuse(error: Exception) -> InvalidType:
     return InvalidType(f"cannot execute the plan: an argument is no address or number ({error})")
 
 
-_execute_spmm = _c.raw("execute_spmm", 3)
+_execute_spmm = _c.raw_execute("spmm")
 _spmm_size, _pack_spmm = _packer(s.SpmmArguments)
 
 
@@ -119,8 +119,8 @@ class SpmmPlan(Plan):
     ) -> None:
         """values: nonzeros in CSR order of A, or `packed`: what pack returned. dense: B. output: C. bias, residual,
         scale, device_scale: where the problem has them. n: only for a plan of several."""
-        handle = 0 if packed is None else packed._handle
         try:
+            handle = 0 if packed is None else packed._handle
             status = _execute_spmm(
                 self._handle,
                 stream,
@@ -149,14 +149,16 @@ class SpmmPlan(Plan):
         stream). Errors: InvalidArgument, MisalignedPointer, OutOfMemory; capture_active."""
         from ._packed import PackedValues
 
-        return PackedValues(make(_c.library.vostok_plan_pack, self._handle, stream, values), self.context)
+        address = integer("pack values", "values", values, ctypes.c_void_p)
+        order = integer("pack values", "stream", stream, ctypes.c_void_p)
+        return PackedValues(make(_c.library.vostok_plan_pack, self._handle, order, address), self.context)
 
     def rebind(self, topology: Topology) -> SpmmPlan:
         """A plan for another mask of the same shape, which keeps the decision where it can."""
         return SpmmPlan(self._rebound(topology), self.context)
 
 
-_execute_sddmm = _c.raw("execute_sddmm", 3)
+_execute_sddmm = _c.raw_execute("sddmm")
 _sddmm_size, _pack_sddmm = _packer(s.SddmmArguments)
 
 
@@ -194,7 +196,7 @@ class SddmmPlan(Plan):
         return SddmmPlan(self._rebound(topology), self.context)
 
 
-_execute_softmax = _c.raw("execute_softmax", 3)
+_execute_softmax = _c.raw_execute("softmax")
 _softmax_size, _pack_softmax = _packer(s.SoftmaxArguments)
 
 
@@ -231,7 +233,7 @@ class SoftmaxPlan(Plan):
         return SoftmaxPlan(self._rebound(topology), self.context)
 
 
-_execute_softmax_backward = _c.raw("execute_softmax_backward", 3)
+_execute_softmax_backward = _c.raw_execute("softmax_backward")
 _softmax_backward_size, _pack_softmax_backward = _packer(s.SoftmaxBackwardArguments)
 
 
@@ -276,7 +278,7 @@ class SoftmaxBackwardPlan(Plan):
         return SoftmaxBackwardPlan(self._rebound(topology), self.context)
 
 
-_execute_attention = _c.raw("execute_attention", 3)
+_execute_attention = _c.raw_execute("attention")
 _attention_size, _pack_attention = _packer(s.AttentionArguments)
 
 
@@ -319,7 +321,7 @@ class AttentionPlan(Plan):
         return AttentionPlan(self._rebound(topology), self.context)
 
 
-_execute_attention_backward = _c.raw("execute_attention_backward", 3)
+_execute_attention_backward = _c.raw_execute("attention_backward")
 _attention_backward_size, _pack_attention_backward = _packer(s.AttentionBackwardArguments)
 
 

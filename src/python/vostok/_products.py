@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as mathematics
+from dataclasses import replace
 from typing import Any
 
 from ._arrays import View, packed_strides, view
@@ -88,17 +89,13 @@ def _operand(where: str, name: str, array: Any, a: object) -> View:
 
 def _column(vector: View) -> View:
     owner = vector.owner if vector.on_device else vector.owner[:, None]
-    shape = (vector.shape[0], 1)
-    size = vector.dtype.itemsize
-    return View(vector.address, shape, (vector.strides[0], size), vector.dtype, vector.on_device, vector.writable,
-                vector.stream, owner)  # fmt: skip
+    return replace(vector, shape=(*vector.shape, 1), strides=(*vector.strides, vector.dtype.itemsize), owner=owner)
 
 
 def _reshaped(seen: View, shape: tuple[int, ...]) -> View:
     """A packed view with another shape."""
     owner = seen.owner if seen.on_device else seen.owner.reshape(shape)
-    strides = packed_strides(shape, seen.dtype.itemsize)
-    return View(seen.address, shape, strides, seen.dtype, seen.on_device, seen.writable, seen.stream, owner)
+    return replace(seen, shape=shape, strides=packed_strides(shape, seen.dtype.itemsize), owner=owner)
 
 
 class _Product:

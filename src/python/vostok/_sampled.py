@@ -36,7 +36,7 @@ def stored(where: str, name: str, matrix: Any) -> Csr:
 def floating(where: str, name: str, array: Any, element: str | None) -> tuple[View, str]:
     """A view, and its element type."""
     seen = view(where, name, array)
-    found = element_of(seen.dtype, element)
+    found = element_of(seen, element)
     if found is None:
         raise InvalidType(f"cannot {where}: {name} has elements of {seen.dtype}, and must have f32, f16 or bf16")
     return typed(where, name, seen, found), found

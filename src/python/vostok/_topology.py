@@ -149,7 +149,10 @@ def matrix_shape(where: str, shape: Any) -> tuple[int, int]:
         rows, cols = shape
     except (TypeError, ValueError):
         raise InvalidType(f"cannot {where}: shape is {shape!r}, and must be (rows, cols)") from None
-    return integer(where, "rows", rows), integer(where, "cols", cols)
+    sizes = integer(where, "rows", rows), integer(where, "cols", cols)
+    if min(sizes) < 0:
+        raise InvalidArgument(f"cannot {where}: shape is {sizes}, and must be of sizes from 0 up")
+    return sizes
 
 
 def _indices(name: str, array: Any) -> View:

@@ -48,14 +48,14 @@ def dump(file: FilePath) -> str:
     return run("dump", file)
 
 
-def load(text: FilePath, out: FilePath) -> str:
-    """A tuning.db from such text: `vostok cache load`."""
-    return run("load", text, "--out", out)
+def load(text: FilePath, into: FilePath) -> str:
+    """Adds the rows of such text to a tuning.db, which is made where it is not there: `vostok cache load`."""
+    return run("load", text, "--into", into)
 
 
-def verify(file: FilePath, trust: FilePath) -> str:
-    """Whether the owner of that public key signed the file: `vostok cache verify`."""
-    return run("verify", file, "--trust", trust)
+def verify(file: FilePath, trust: FilePath | None = None) -> str:
+    """Checks a file's pages, rows and kernels, and whether a public key's owner signed it: `vostok cache verify`."""
+    return run("verify", file, *(() if trust is None else ("--trust", trust)))
 
 
 def run(*arguments: FilePath) -> str:

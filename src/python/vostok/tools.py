@@ -7,13 +7,14 @@ Errors of all: InvalidArgument and InvalidType naming the value, OutOfMemory; ca
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import _c
 from . import _structures as s
-from ._arrays import DeviceArray, View, element_of, numpy_type, view
+from ._arrays import DeviceArray, View, element_of, view
 from ._context import Context, default_context
 from ._csr import Csr, converted
 from ._dense import packed, typed
@@ -79,7 +80,7 @@ def _sparse(
 ) -> Csr:
     chosen_context = default_context() if context is None else context
     seen = converted(where, "dense", dense, element)
-    found = element_of(seen.dtype, element)
+    found = element_of(seen, element)
     if found is None:
         raise InvalidType(f"cannot {where}: dense has elements of {seen.dtype}, and must have f32, f16 or bf16")
     if len(seen.shape) != 2:
@@ -89,7 +90,7 @@ def _sparse(
     matrix = _dense_structure(place.input(seen), found)
     handle, values = made(function, chosen_context.handle, ctypes.byref(matrix), *arguments, place.stream, results=2)
     topology = Topology(handle, chosen_context)
-    return Csr(topology, _array(values, chosen_context, (topology.nonzeros,), numpy_type(found)), element=found)
+    return Csr(topology, _array(values, chosen_context, (topology.nonzeros,), seen.dtype), element=found)
 
 
 def _dense_structure(seen: View, element: str) -> Any:
@@ -123,9 +124,7 @@ def to_dense(matrix: Csr, *, out: Any = None, stream: int = 0) -> Any:
     used = place.input(values)
     size = used.dtype.itemsize
     for batch in range(output.size // max(rows * cols, 1)):
-        one = View(
-            output.address + batch * rows * cols * size, (rows, cols), (0, 0), output.dtype, True, True, 0, output.owner
-        )
+        one = replace(output, address=output.address + batch * rows * cols * size, shape=(rows, cols))
         structure = _dense_structure(one, matrix.element)
         address = used.address + batch * matrix.nnz * size
         check(_c.library.vostok_to_dense(source.topology.handle, address, ctypes.byref(structure), place.stream))
