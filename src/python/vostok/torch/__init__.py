@@ -5,8 +5,14 @@
     vt.prepare(model, [1, 8])    # plans and compiles ahead: before CUDA graphs, before serving
 """
 
+from . import tuning
 from ._csr import Csr, csr, dense
 from ._devices import set_context
+from ._files import load_packed, save_packed
 from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
 from ._lookup import clear, set_limit
 from ._modules import FrozenSparseLinear, SparseLinear
+from ._prepare import doctor, explain, prepare
+from ._report import Report
+from ._rigl import RigL, move_state
+from ._sparsify import sparsify_

@@ -32,13 +32,10 @@ def bucket_of(tokens: int) -> int:
     return 1 << (tokens - 1).bit_length()
 
 
-def is_cold(entry: Any, context: Any, element_bytes: int) -> bool:
-    """Whether the weights are larger than half of the last-level cache, so that a model's next layer evicts them."""
-    known = entry.cold.get(element_bytes)
-    if known is None:
-        size = entry.topology.nonzeros * (element_bytes + 4)
-        known = entry.cold[element_bytes] = bool(context.device.gpu and size > context.device.l2_bytes // 2)
-    return bool(known)
+def policy_of(context: Any, topology: Any, element_bytes: int) -> str:
+    """"cold" for weights larger than half of the last-level cache: a model's next layer evicts them."""
+    size = topology.nonzeros * (element_bytes + 4)
+    return "cold" if context.device.gpu and size > context.device.l2_bytes // 2 else "warm"
 
 
 def plan_linear(
@@ -69,7 +66,7 @@ def plan_linear(
     )
 
     def make(context: Any) -> Prepared:
-        policy = "cold" if is_cold(entry, context, dtype.itemsize) else "warm"
+        policy = policy_of(context, entry.topology, dtype.itemsize)
         return Prepared(context.plan(problem, entry.topology, policy=policy, **options))
 
     key = ("linear", dtype, bucket, bias, residual, transpose, activation, math, alignment)

@@ -37,7 +37,7 @@ class Prepared:
 class Entry:
     """A topology with its plans. `keep`: what its place in memory belongs to."""
 
-    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "cold", "index")
+    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "index")
 
     def __init__(self, topology: Topology, index: int, keep: Any, versions: Any, dtypes: Any) -> None:
         self.topology = topology
@@ -49,7 +49,6 @@ class Entry:
         self.used = 0
         self.streams: set[int] = set()
         self.captured = False
-        self.cold: dict[int, bool] = {}
 
     @property
     def held_bytes(self) -> int:

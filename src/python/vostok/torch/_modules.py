@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -35,6 +36,7 @@ class SparseLinear(nn.Module):
         weight = csr(weight)
         if weight.values.dim() != 1:
             raise InvalidArgument(f"cannot make a SparseLinear: values have shape {tuple(weight.values.shape)}")
+        self._told_of_weight = False
         self.out_features, self.in_features = weight.shape
         self.activation = activation_name(activation)
         self.math = math
@@ -71,6 +73,17 @@ class SparseLinear(nn.Module):
     def sparsity(self) -> float:
         """The share of zeros."""
         return 1.0 - self.nonzeros / max(self.in_features * self.out_features, 1)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """The dense weight [out, in], made at every read: for code that looks at a linear layer's weight. Differentiable."""
+        if not self._told_of_weight:
+            self._told_of_weight = True
+            warnings.warn(
+                "SparseLinear.weight makes the dense matrix at every read: use values, row_offsets and column_indices",
+                stacklevel=2,
+            )
+        return dense(self.csr())
 
     def csr(self) -> Csr:
         """The weight; its values are the parameter."""

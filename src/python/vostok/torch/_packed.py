@@ -17,8 +17,8 @@ from .._problems import Spmm
 from ._calls import run_spmm
 from ._checks import check_linear_packed, check_structure, check_values, require
 from ._devices import ELEMENTS, alignment_of, context_of, making_stream, stream_of, with_memory
-from ._linear import activate, bucket_of, is_cold
-from ._lookup import LOOKUP, Prepared, refuse_capture
+from ._linear import activate, bucket_of, policy_of
+from ._lookup import LOOKUP, Prepared, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 Optional = torch.Tensor | None
@@ -64,16 +64,16 @@ class Header:
         return text.ljust(HEADER_BYTES, b"\0")
 
     @classmethod
-    def of(cls, data: bytes) -> Header:
-        """Reads it. Errors: IoFailure for what is none."""
+    def of(cls, data: bytes, size: int) -> Header:
+        """Reads it, of `size` bytes in all. Errors: IoFailure for what is none."""
         if len(data) < HEADER_BYTES or not data.startswith(_MAGIC):
             raise IoFailure("cannot read packed weights: the tensor does not hold bytes that vostok::pack made")
         _, version, rows, cols, nonzeros, max_tokens, element, math = _HEADER.unpack(data[: _HEADER.size])
         words = element.rstrip(b"\0").decode("ascii", "replace"), math.rstrip(b"\0").decode("ascii", "replace")
         if version != _VERSION or words[0] not in ELEMENTS.values() or max_tokens < 1:
             raise IoFailure(f"cannot read packed weights: version {version} of {words[0]!r} for {max_tokens} tokens")
-        if rows < 0 or cols < 0 or nonzeros < 0 or len(data) < HEADER_BYTES + 4 * (rows + 1 + nonzeros):
-            raise IoFailure(f"cannot read packed weights: {len(data)} bytes for {rows} rows and {nonzeros} nonzeros")
+        if rows < 0 or cols < 0 or nonzeros < 0 or size < HEADER_BYTES + 4 * (rows + 1 + nonzeros):
+            raise IoFailure(f"cannot read packed weights: {size} bytes for {rows} rows and {nonzeros} nonzeros")
         return cls(rows, cols, nonzeros, max_tokens, *words)
 
     @property
@@ -100,9 +100,8 @@ def _problem(
     )
 
 
-def _plan(context: Any, entry: Any, problem: Spmm, dtype: torch.dtype) -> Any:
-    policy = "cold" if is_cold(entry, context, dtype.itemsize) else "warm"
-    return context.plan(problem, entry.topology, policy=policy)
+def _plan(context: Any, topology: Any, problem: Spmm, dtype: torch.dtype, **options: Any) -> Any:
+    return context.plan(problem, topology, policy=policy_of(context, topology, dtype.itemsize), **options)
 
 
 def pack(
@@ -123,8 +122,8 @@ def pack(
     header = Header(rows, cols, column_indices.shape[0], max_tokens, ELEMENTS[values.dtype], math)
 
     def make() -> bytes:
-        entry = LOOKUP.entry("pack", row_offsets, column_indices, rows, cols, stream_of(index))
-        plan = _plan(context, entry, _problem(header), values.dtype)
+        topology = make_topology(index, row_offsets, column_indices, rows, cols)  # not kept: only packing needs it
+        plan = _plan(context, topology, _problem(header), values.dtype)
         return plan.pack(values.data_ptr(), making_stream(index)).to_bytes()
 
     structure = b"".join(tensor.to(torch.int32).cpu().numpy().tobytes() for tensor in (row_offsets, column_indices))
@@ -141,7 +140,7 @@ def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tens
 def _adopt(packed: torch.Tensor, rows: int, cols: int) -> tuple[Any, tuple[Header, Any]]:
     """A topology and packed values of the library for a tensor of packed bytes."""
     data = bytes(packed.cpu().numpy())
-    header = Header.of(data)
+    header = Header.of(data, len(data))
     if (header.rows, header.cols) != (rows, cols):
         raise InvalidArgument(
             f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are {(rows, cols)}"
@@ -150,6 +149,17 @@ def _adopt(packed: torch.Tensor, rows: int, cols: int) -> tuple[Any, tuple[Heade
     indices = numpy.frombuffer(data, dtype=numpy.int32, count=rows + 1 + header.nonzeros, offset=HEADER_BYTES)
     topology = context.topology(indices[: rows + 1], indices[rows + 1 :], (rows, cols))
     return topology, (header, context.load_packed(data[header.payload :], topology))
+
+
+def adopted(packed: torch.Tensor, rows: int, cols: int, stream: int) -> Any:
+    """The look-up's entry of packed bytes."""
+    return LOOKUP.packed_entry("linear_packed", packed, lambda: _adopt(packed, rows, cols), stream)
+
+
+def packed_dtype(packed: torch.Tensor) -> torch.dtype:
+    """The element type that packed bytes were made of."""
+    header = Header.of(bytes(packed[:HEADER_BYTES].cpu().numpy()), packed.shape[0])
+    return next(dtype for dtype, element in ELEMENTS.items() if element == header.element)
 
 
 def packed_plan(
@@ -162,10 +172,11 @@ def packed_plan(
     residual: bool,
     activation: str,
     alignment: int = 16,
+    **options: Any,
 ) -> tuple[Header, Any, Prepared]:
     """What a call with packed weights needs: header, the library's packed values, and the plan."""
     op = "linear_packed"
-    entry = LOOKUP.packed_entry(op, packed, lambda: _adopt(packed, rows, cols), stream)
+    entry = adopted(packed, rows, cols, stream)
     header, values = entry.keep[-1]
     if ELEMENTS[dtype] != header.element:
         require(False, TypeError, op, lambda: f"x has dtype {dtype}, and packed holds {header.element}")
@@ -173,7 +184,11 @@ def packed_plan(
     prepared = entry.plans.get(key)
     if prepared is None:
         problem = _problem(header, *key)
-        prepared = LOOKUP.plan(op, entry, key, lambda context: Prepared(_plan(context, entry, problem, dtype)))
+
+        def make(context: Any) -> Prepared:
+            return Prepared(_plan(context, entry.topology, problem, dtype, **options))
+
+        prepared = LOOKUP.plan(op, entry, key, make)
     return header, values, prepared
 
 

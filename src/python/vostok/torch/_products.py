@@ -11,7 +11,7 @@ from .._problems import Sddmm, Spmm
 from ._calls import run, run_spmm
 from ._checks import check_sddmm, check_spmm
 from ._devices import ELEMENTS, alignment_of, stream_of
-from ._linear import activate, bucket_of, is_cold, sum_to
+from ._linear import activate, policy_of, sum_to
 from ._lookup import LOOKUP, Prepared
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
@@ -87,7 +87,7 @@ def spmm(
     )
 
     def make(context: Any) -> Prepared:
-        policy = "cold" if is_cold(entry, context, values.dtype.itemsize) else "warm"
+        policy = policy_of(context, entry.topology, values.dtype.itemsize)
         return Prepared(context.plan(problem, entry.topology, policy=policy))
 
     prepared = LOOKUP.plan("spmm", entry, problem, make)
