@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from typing import Any, Callable
 
 import torch
@@ -20,6 +21,7 @@ from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, with
 
 PLANS_KEPT = 256
 SHARE_OF_MEMORY = 8
+REWRITES_TOLD = 3
 
 
 class Prepared:
@@ -37,7 +39,7 @@ class Prepared:
 class Entry:
     """A topology with its plans. `keep`: what its place in memory belongs to."""
 
-    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "index")
+    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "index", "rewritten")
 
     def __init__(self, topology: Topology, index: int, keep: Any, versions: Any, dtypes: Any) -> None:
         self.topology = topology
@@ -49,6 +51,7 @@ class Entry:
         self.used = 0
         self.streams: set[int] = set()
         self.captured = False
+        self.rewritten = 0
 
     @property
     def held_bytes(self) -> int:
@@ -108,14 +111,27 @@ class Lookup:
         index = offsets.get_device()
         refuse_capture(op, index)
         with self.lock:
-            stale = self.entries.pop(place, None)
-            if stale is not None:
-                self._retire(stale)
+            rewritten = self._drop_stale(op, place)
             topology = with_memory(index, lambda: make_topology(index, offsets, columns, rows, cols))
             versions = (version_of(offsets), version_of(columns))
             keep = (offsets, columns, offsets.untyped_storage(), columns.untyped_storage())
             entry = Entry(topology, index, keep, None if None in versions else versions, (offsets.dtype, columns.dtype))
+            entry.rewritten = rewritten
             return self._add(place, entry, stream)
+
+    def _drop_stale(self, op: str, place: Any) -> int:
+        """Lets an entry go whose index tensors were written to; returns how often that happened in this place."""
+        stale = self.entries.pop(place, None)
+        if stale is None:
+            return 0
+        self._retire(stale)
+        if stale.rewritten == REWRITES_TOLD - 1:
+            warnings.warn(
+                f"the index tensors of vostok::{op} are written to again and again, and planned anew each time. With "
+                "DistributedDataParallel: call vostok.torch.distributed.ignore_indices(model) before",
+                stacklevel=2,
+            )
+        return stale.rewritten + 1
 
     def packed_entry(self, op: str, packed: torch.Tensor, make: Callable[[], tuple[Topology, Any]], stream: int) -> Entry:
         """The entry of packed bytes, made by make() where it is not known: a topology, and what else is kept."""
@@ -126,12 +142,12 @@ class Lookup:
             return entry
         refuse_capture(op, packed.get_device())
         with self.lock:
-            stale = self.entries.pop(place, None)
-            if stale is not None:
-                self._retire(stale)
+            rewritten = self._drop_stale(op, place)
             topology, kept = with_memory(packed.get_device(), make)
             keep = (packed, packed.untyped_storage(), kept)
-            return self._add(place, Entry(topology, packed.get_device(), keep, version_of(packed), None), stream)
+            entry = Entry(topology, packed.get_device(), keep, version_of(packed), None)
+            entry.rewritten = rewritten
+            return self._add(place, entry, stream)
 
     def _add(self, place: Any, entry: Entry, stream: int) -> Entry:
         self.misses += 1
