@@ -78,6 +78,17 @@ def check_structure(
     )
 
 
+def check_packed(op: str, offsets: torch.Tensor, columns: torch.Tensor) -> None:
+    """Index tensors without gaps: they are read where they lie, and known by where they lie."""
+    for name, tensor in (("row_offsets", offsets), ("column_indices", columns)):
+        require(
+            tensor.is_contiguous(),
+            InvalidArgument,
+            op,
+            lambda: f"{name} has strides {tensor.stride()}, and must be contiguous",
+        )
+
+
 def check_values(op: str, name: str, values: torch.Tensor, columns: torch.Tensor, batched: bool) -> None:
     """One value for each nonzero."""
     check_element(op, name, values)

@@ -107,13 +107,33 @@ def _of_sparse(x: torch.Tensor) -> Csr:
     if x.layout == torch.sparse_coo and x.dim() == 2:
         matrix = x if x.is_coalesced() else x.coalesce()
         row, column = matrix.indices()
-        counts = torch.bincount(row, minlength=x.shape[0])
-        offsets = torch.zeros(x.shape[0] + 1, dtype=torch.int32, device=x.device)
-        offsets[1:] = counts.cumsum(0)
-        return make_csr(matrix.values(), offsets, column.to(torch.int32), x.shape)
+        return make_csr(matrix.values(), offsets_of(row, x.shape[0]), column.to(torch.int32), x.shape)
     if x.layout == torch.sparse_bsr and x.dim() == 2:
-        return _of_sparse(x.to_sparse_csr())
+        return _of_blocks(x)
     raise InvalidType(f"cannot make a Csr: x has layout {x.layout} and shape {tuple(x.shape)}")
+
+
+def offsets_of(rows: torch.Tensor, count: int) -> torch.Tensor:
+    """Row offsets, int32, of the rows that nonzeros are in."""
+    offsets = torch.zeros(count + 1, dtype=torch.int32, device=rows.device)
+    offsets[1:] = torch.bincount(rows, minlength=count).cumsum(0)
+    return offsets
+
+
+def _of_blocks(x: torch.Tensor) -> Csr:
+    """Of sparse_bsr: every element of its blocks."""
+    blocks, height, width = x.values().shape
+    starts = x.crow_indices()
+    row = torch.repeat_interleave(
+        torch.arange(starts.numel() - 1, device=x.device), starts[1:] - starts[:-1], output_size=blocks
+    )
+    rows = row[:, None, None] * height + torch.arange(height, device=x.device)[:, None]
+    columns = x.col_indices()[:, None, None] * width + torch.arange(width, device=x.device)
+    rows, columns = (tensor.expand(blocks, height, width).reshape(-1) for tensor in (rows, columns))
+    order = torch.argsort(rows, stable=True)
+    return make_csr(
+        x.values().reshape(-1)[order], offsets_of(rows, x.shape[0]), columns[order].to(torch.int32), x.shape
+    )
 
 
 def row_indices(a: Csr) -> torch.Tensor:

@@ -114,6 +114,8 @@ def linear(
     index = x.get_device()
     stream = stream_of(index)
     entry = _entry("linear", row_offsets, column_indices, rows, cols, stream)
+    if entry.index != index:
+        check_linear(x, values, row_offsets, column_indices, rows, cols, bias, residual, transpose, activation, math)
     x_address = x.data_ptr()
     value_address = values.data_ptr()
     output_address = output.data_ptr()

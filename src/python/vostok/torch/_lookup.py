@@ -17,6 +17,7 @@ import torch
 
 from .._context import Context
 from .._topology import Topology
+from ._checks import check_packed, check_structure
 from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, with_memory
 
 PLANS_KEPT = 256
@@ -89,9 +90,11 @@ class Lookup:
         entry = self.entries.get(place)
         if entry is not None:
             versions = entry.versions
-            if (versions is None or versions == (offsets._version, columns._version)) and entry.dtypes == (
-                offsets.dtype,
-                columns.dtype,
+            if (
+                (versions is None or versions == (offsets._version, columns._version))
+                and entry.dtypes == (offsets.dtype, columns.dtype)
+                and offsets.is_contiguous()
+                and columns.is_contiguous()
             ):
                 self._touch(entry, stream)
                 return entry
@@ -108,6 +111,8 @@ class Lookup:
     def _made(
         self, op: str, place: Any, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int, stream: int
     ) -> Entry:
+        check_structure(op, offsets, columns, rows, "column_indices", columns)
+        check_packed(op, offsets, columns)
         index = offsets.get_device()
         refuse_capture(op, index)
         with self.lock:

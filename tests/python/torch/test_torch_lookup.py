@@ -1,0 +1,239 @@
+"""How plans are found: by storage, version and shape; what is forgotten, refused and tried again."""
+
+import gc
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from cases import assert_close, layer, matrix
+
+import vostok
+import vostok.torch as vt
+from vostok.torch import _devices, _lookup
+
+
+def test_a_second_call_plans_nothing_and_other_tokens_only_past_a_power_of_two(device, fresh):
+    a, _ = matrix(16, 24, device=device)
+    vt.linear(torch.randn(5, 24, device=device), a)
+    first = fresh.misses
+    for tokens in (5, 6, 7, 8):
+        vt.linear(torch.randn(tokens, 24, device=device), a)
+    assert fresh.misses == first == 2  # a topology and a plan
+    vt.linear(torch.randn(9, 24, device=device), a)
+    assert fresh.misses == 3
+
+
+def test_index_tensors_that_were_written_to_are_another_structure(device):
+    a, dense = matrix(8, 12, device=device)
+    x = torch.randn(3, 12, device=device)
+    before = vt.linear(x, a)
+    flipped = dense.flip(0)
+    b = vt.csr(flipped)
+    a.row_offsets.copy_(b.row_offsets)
+    a.column_indices.copy_(b.column_indices)
+    assert_close(vt.linear(x, a.with_values(b.values)), x.double() @ flipped.double().mT)
+    assert not torch.equal(before, vt.linear(x, b))
+
+
+def test_memory_that_is_used_again_is_another_structure():
+    """Two AOTInductor packages, one loaded after the other, had index tensors of equal addresses and versions."""
+    masks = [torch.eye(8, dtype=torch.bool), torch.eye(8, dtype=torch.bool).flip(0)]
+    memory = np.zeros(8, dtype=np.int32)
+    offsets = torch.arange(9, dtype=torch.int32)
+    x, values = torch.randn(3, 8), torch.randn(8)
+    for mask in masks:
+        memory[:] = mask.nonzero()[:, 1].numpy()
+        columns = torch.from_numpy(memory)
+        address, version = columns.data_ptr(), columns._version
+        dense = torch.zeros(8, 8)
+        dense[mask] = values
+        assert_close(vt.linear(x, vt.Csr(values, offsets, columns, (8, 8))), x.double() @ dense.double().mT)
+        del columns
+        gc.collect()
+    assert (address, version) == (memory.ctypes.data, 0)
+
+
+def test_entries_hold_their_tensors_so_that_addresses_are_not_used_again(device, fresh):
+    x = torch.randn(2, 64, device=device)
+    for _ in range(8):
+        a, dense = matrix(32, 64, device=device)
+        assert_close(vt.linear(x, a), x.double() @ dense.double().mT)
+        del a
+        gc.collect()
+    assert len(fresh.lookup.entries) == 8
+
+
+def test_views_of_indices_with_gaps_are_refused(device):
+    a, _ = matrix(8, 12, device=device)
+    gaps = torch.stack([a.column_indices, a.column_indices], 1)[:, 0]
+    with pytest.raises(ValueError, match="column_indices has strides"):
+        vt.linear(torch.randn(2, 12, device=device), vt.Csr(a.values, a.row_offsets, gaps, a.shape))
+
+
+def test_inference_tensors_are_looked_up_too(device, fresh):
+    with torch.inference_mode():
+        a, dense = matrix(8, 12, device=device)
+        x = torch.randn(3, 12, device=device)
+        for _ in range(3):
+            assert_close(vt.linear(x, a), x.double() @ dense.double().mT)
+    assert fresh.misses == 2
+
+
+def test_what_was_used_longest_ago_goes_where_the_limit_is_reached(device, fresh):
+    x = torch.randn(2, 64, device=device)
+    matrices = [matrix(32, 64, device=device)[0] for _ in range(4)]
+    vt.linear(x, matrices[0])
+    size = next(iter(fresh.lookup.entries.values())).held_bytes
+    index = -1 if device == "cpu" else 0
+    before = _lookup.LOOKUP.limit(index)
+    vt.set_limit(int(2.5 * size), device)
+    try:
+        for a in matrices[1:]:
+            vt.linear(x, matrices[0])
+            vt.linear(x, a)
+        assert len(fresh.lookup.entries) == 2
+        start = fresh.misses
+        vt.linear(x, matrices[0])
+        vt.linear(x, matrices[3])
+        assert fresh.misses == start
+    finally:
+        _lookup.LOOKUP.limits[index] = before
+
+
+def test_a_miss_under_capture_is_refused_before_anything_is_made(device, fresh, monkeypatch):
+    a, _ = matrix(8, 12, device=device)
+    x = torch.randn(3, 12, device=device)
+    monkeypatch.setattr(_lookup, "is_capturing", lambda index: True)
+    text = r"cannot plan vostok::linear while the stream is being captured: call vostok.torch.prepare\(model, tokens\)"
+    with pytest.raises(RuntimeError, match=text):
+        vt.linear(x, a)
+    assert not fresh.lookup.entries
+    monkeypatch.undo()
+    vt.linear(x, a)
+    monkeypatch.setattr(_lookup, "is_capturing", lambda index: True)
+    vt.linear(x, a)  # is known: no miss
+    with pytest.raises(RuntimeError, match=text):
+        vt.linear(torch.randn(30, 12, device=device), a)
+
+
+def test_out_of_memory_is_tried_once_more_with_torchs_memory_given_back(monkeypatch):
+    given_back = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: given_back.append(1))
+    monkeypatch.setattr(_devices, "is_capturing", lambda index: False)
+    failures = [vostok.OutOfMemory("cannot allocate 12 bytes")]
+
+    def make():
+        if failures:
+            raise failures.pop()
+        return "made"
+
+    assert _devices.with_memory(0, make) == "made" and given_back == [1]
+    failures[:] = [vostok.OutOfMemory("a"), vostok.OutOfMemory("b")]
+    with pytest.raises(vostok.OutOfMemory):
+        _devices.with_memory(0, make)
+    monkeypatch.setattr(_devices, "is_capturing", lambda index: True)
+    failures[:] = [vostok.OutOfMemory("a")]
+    with pytest.raises(vostok.OutOfMemory):
+        _devices.with_memory(0, make)
+    assert given_back == [1, 1]
+
+
+def test_weights_larger_than_half_of_the_last_cache_are_planned_as_cold():
+    from vostok.torch._linear import policy_of
+
+    class Info:
+        gpu = True
+        l2_bytes = 1200
+
+    class Context:
+        device = Info
+
+    class Topology:
+        nonzeros = 100
+
+    assert policy_of(Context, Topology, 2) == "warm"
+    Topology.nonzeros = 101
+    assert policy_of(Context, Topology, 2) == "cold"
+
+
+def test_stream_zero_is_named_where_something_is_made(monkeypatch):
+    """For calls that make something 0 means that operands are complete: a race on PyTorch's default stream."""
+    monkeypatch.setattr(_devices, "_raw_stream", lambda index: 0)
+    assert _devices.making_stream(0) == 1 and _devices.stream_of(0) == 0
+    monkeypatch.setattr(_devices, "_raw_stream", lambda index: 77)
+    assert _devices.making_stream(0) == _devices.stream_of(0) == 77
+
+
+def test_threads_that_miss_together_plan_once(device, fresh):
+    a, dense = matrix(16, 24, device=device)
+    x = torch.randn(4, 24, device=device)
+    results, barrier = [], threading.Barrier(4)
+
+    def work():
+        barrier.wait()
+        results.append(vt.linear(x, a))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    for y in results:
+        assert_close(y, x.double() @ dense.double().mT)
+    assert sum(len(entry.plans) for entry in fresh.lookup.entries.values()) == 1
+
+
+def test_a_child_of_fork_plans_anew_on_the_emulator():
+    a, dense = matrix(8, 12)
+    x = torch.randn(3, 12)
+    vt.linear(x, a)
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if not child:
+        try:
+            error = (vt.linear(x, a).double() - x.double() @ dense.double().mT).abs().max()
+            os.write(write, b"right" if error < 1e-5 else b"wrong")
+        except BaseException as error:
+            os.write(write, repr(error).encode())
+        os._exit(0)
+    os.close(write)
+    assert os.read(read, 1000) == b"right"
+    os.waitpid(child, 0)
+
+
+def test_index_tensors_that_are_rewritten_at_every_call_are_told_of(device, fresh):
+    a, _ = matrix(8, 12, device=device)
+    x = torch.randn(3, 12, device=device)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(6):
+            a.row_offsets.copy_(a.row_offsets.clone())
+            vt.linear(x, a)
+    assert len([w for w in seen if "ignore_indices" in str(w.message)]) == 1
+
+
+def test_prepare_leaves_nothing_to_plan(device, fresh):
+    sparse, _ = layer(16, 24, device=device, activation="relu")
+    sparse.train()
+    report = vt.prepare(sparse, [4], progress=False)
+    assert len(report) == 4 and not any(row.error for row in report)
+    start = fresh.misses
+    sparse(torch.randn(4, 24, device=device, requires_grad=True)).sum().backward()
+    with torch.no_grad():
+        sparse(torch.randn(3, 24, device=device))
+    assert fresh.misses == start
+    text = vt.explain(sparse)
+    assert "linear torch.float32" in text and "row_tile" in text or "from:" in text
+    assert "1 topologies" in vt.doctor()
+
+
+def test_clear_forgets_and_calls_plan_again(device, fresh):
+    a, _ = matrix(8, 12, device=device)
+    x = torch.randn(3, 12, device=device)
+    y = vt.linear(x, a)
+    vt.clear()
+    assert not fresh.lookup.entries
+    assert torch.equal(vt.linear(x, a), y)
