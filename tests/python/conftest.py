@@ -30,8 +30,38 @@ def rng():
     return np.random.default_rng(seed)
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Says why tests are left out, one line for each reason: `./run test` collects these lines."""
-    reasons = {report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])}
-    for reason in sorted(reasons):
-        terminalreporter.write_line(f"skipped: {reason}")
+class Count:
+    """How many cases ended, and why some were left out: `./run test` shows both, and fewer than were collected fail."""
+
+    def __init__(self):
+        self.ended = set()
+        self.reasons = set()
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "teardown":
+            self.ended.add(report.nodeid)
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.reasons.add(report.longrepr[2].removeprefix("Skipped: "))
+
+    def pytest_collectreport(self, report):
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.reasons.add(report.longrepr[2].removeprefix("Skipped: "))
+
+    def pytest_sessionfinish(self, session, exitstatus):
+        missing = session.testscollected - len(self.ended)
+        if exitstatus == 0 and missing:
+            print(f"{missing} of {session.testscollected} test cases did not run")
+            session.exitstatus = 1
+        notes = os.environ.get("VOSTOK_TEST_NOTES")
+        if notes:
+            with open(notes, "a") as file:
+                file.write(f"cases {len(self.ended)}\n")
+                file.writelines(f"skipped: {reason}\n" for reason in sorted(self.reasons))
+
+    def pytest_terminal_summary(self, terminalreporter):
+        for reason in sorted(self.reasons):
+            terminalreporter.write_line(f"skipped: {reason}")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Count(), "vostok-count")

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from harness import assert_close, csr, numbers, sparse
 
 import vostok
+from harness import assert_close, csr, numbers, sparse
 from vostok import _nvrtc, _tool
 
 

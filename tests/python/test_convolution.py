@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from harness import assert_close, execute, numbers, poisoned, wide
 
 import vostok
+from harness import assert_close, execute, numbers, poisoned, wide
 
 
 def patches(image, kernel, stride, padding):

@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from harness import OnDevice, csr, numbers, poisoned, sparse
 
 import vostok
+from harness import OnDevice, csr, numbers, poisoned, sparse
 from vostok import _c
 from vostok._errors import error_of
 

@@ -9,9 +9,9 @@ import threading
 import weakref
 
 import numpy as np
-from harness import assert_close, csr, numbers, sparse
 
 import vostok
+from harness import assert_close, csr, numbers, sparse
 
 START = """
 import gc, os, signal, sys, threading, time

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
-from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, sparse, wide
 
 import vostok
+from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, sparse, wide
 
 ELEMENTS = ("f32", "f16", "bf16")
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, softmax, sparse, wide
 
 import vostok
+from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, softmax, sparse, wide
 
 ELEMENTS = ("f32", "f16", "bf16")
 

@@ -5,9 +5,9 @@ import stat
 
 import numpy as np
 import pytest
-from harness import OnDevice, assert_close, csr, numbers, poisoned, sparse, wide
 
 import vostok
+from harness import OnDevice, assert_close, csr, numbers, poisoned, sparse, wide
 
 
 def test_dense_to_sparse_and_back(context, rng):

@@ -186,6 +186,8 @@ def softmax_backward(
 
 
 def _values_output(place: Placement, shape: tuple[int, ...], element: str, out: Any) -> View:
+    if out is None and place.context.device.gpu:
+        place.on_device = True  # a matrix stays where it is used
     written = place.output(shape, element, out)
     if not written.is_packed():
         raise InvalidArgument(f"cannot {place.where}: out has strides {written.strides}, and must be packed")
