@@ -41,7 +41,7 @@ class SparseLinear(nn.Module):
         self.activation = activation_name(activation)
         self.math = math
         self.values = as_parameter(weight.values)
-        self.bias = None if bias is None else as_parameter(bias)
+        self.register_parameter("bias", None if bias is None else as_parameter(bias))
         _state.set_structure(self, weight.row_offsets, weight.column_indices)
         self.register_load_state_dict_pre_hook(_state.before_load)
         self.register_load_state_dict_post_hook(_state.after_load)
@@ -196,7 +196,7 @@ class FrozenSparseLinear(nn.Module):
         self.in_features = in_features
         self.activation = activation_name(activation)
         self.register_buffer("packed", as_static(packed))
-        self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
+        self.register_parameter("bias", None if bias is None else nn.Parameter(bias.detach(), requires_grad=False))
         self.source: SparseLinear | None = None
         self.register_load_state_dict_pre_hook(_state.before_packed_load)
         self.register_load_state_dict_post_hook(_state.after_load)
