@@ -1,9 +1,10 @@
-"""A graph convolution network on Cora through vostok: by hand, and as PyTorch Geometric's GCNConv where that is installed.
+"""A graph convolution network on Cora through vostok: by hand, and as PyTorch Geometric's GCNConv where that is
+installed.
 
     python gnn.py [--graph ../shared/data/graphs/cora.mtx] [--epochs 50] [--tiny]
 
-Without the graph's file a random one of Cora's size is made. Features and labels are made here in both cases: nodes of a
-community share a label, so that there is something to learn.
+Without the graph's file a random one of Cora's size is made. Features and labels are made here in both cases: nodes of
+a community share a label, so that there is something to learn.
 """
 
 import argparse

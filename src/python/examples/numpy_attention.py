@@ -1,6 +1,7 @@
 """Attention of which each query reads a band of keys: in one call, and made of its three operations."""
 
 import numpy as np
+
 import vostok
 
 rng = np.random.default_rng(1)

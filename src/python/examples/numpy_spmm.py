@@ -1,6 +1,7 @@
 """A sparse matrix times a dense one, three ways: in one line, as a layer of a network, and by a plan."""
 
 import numpy as np
+
 import vostok
 
 rng = np.random.default_rng(1)

@@ -1,6 +1,8 @@
 """Prunes a model by magnitude, makes it sparse in three lines, and compares it with the dense one.
 
     python prune_and_run.py [--sparsity 0.8] [--tokens 8] [--hidden 4096] [--tiny]
+
+A GPU is used where there is one, else the emulator.
 """
 
 import argparse

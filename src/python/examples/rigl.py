@@ -1,6 +1,8 @@
 """Trains a sparse MLP with RigL, beside a masked dense twin that gets the same masks: the losses must agree.
 
     python rigl.py [--steps 200] [--hidden 1024] [--sparsity 0.9] [--tiny]
+
+A GPU is used where there is one, else the emulator.
 """
 
 import argparse

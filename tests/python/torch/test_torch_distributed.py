@@ -128,7 +128,9 @@ def dtensors(rank, size, device):
     def spread(tensor, placement=None):
         return distribute_tensor(tensor.detach(), mesh, [placement or Replicate()])
 
-    values, bias, sharded = (t.requires_grad_() for t in (spread(layer.values), spread(layer.bias), spread(x, Shard(0))))
+    values, bias, sharded = (
+        t.requires_grad_() for t in (spread(layer.values), spread(layer.bias), spread(x, Shard(0)))
+    )
     indices = spread(layer.row_offsets), spread(layer.column_indices)
     y = torch.ops.vostok.linear(sharded, values, *indices, 32, 24, bias)
     assert y.placements == (Shard(0),)

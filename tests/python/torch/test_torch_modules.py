@@ -217,7 +217,9 @@ def test_rigl_moves_values_where_the_gradient_is_largest_and_adams_state_with_th
     count = int(0.25 * sparse.nonzeros)
     assert rigl.step(optimizer, 0.25) == {"0": count}
     now = torch.zeros(16, 24, dtype=torch.bool, device=device)
-    now[torch.repeat_interleave(torch.arange(16, device=device), sparse.row_offsets.diff()), sparse.column_indices] = True
+    now[torch.repeat_interleave(torch.arange(16, device=device), sparse.row_offsets.diff()), sparse.column_indices] = (
+        True
+    )
     grown = now & (before == 0)
     dropped = ~now & (before != 0)
     assert int(grown.sum()) == int(dropped.sum()) == count

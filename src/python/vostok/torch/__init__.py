@@ -3,6 +3,8 @@
     import vostok.torch as vt
     vt.sparsify_(model)          # pruned nn.Linear layers become SparseLinear where that is faster
     vt.prepare(model, [1, 8])    # plans and compiles ahead: before CUDA graphs, before serving
+
+Shards over processes are in vostok.torch.distributed, which is imported apart.
 """
 
 from . import tuning

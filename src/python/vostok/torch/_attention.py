@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
+from .._errors import InvalidArgument
 from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
-from ._checks import check_attention, check_same
+from ._checks import check_attention, check_same, require
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, alignment_of, stream_of, workspace
 from ._lookup import LOOKUP, Prepared
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
-from ._softmax import OnceFunction
+from ._softmax import once
 
 SCHEMA = (
     "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none') "
@@ -104,9 +105,7 @@ def attention_backward(
         return dq.zero_(), dk.zero_(), dv.zero_()
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    problem = SparseAttentionBackward(
-        forward=_problem(q, v, _joined(q, k, v, gradient, dq, dk, dv), "row_statistics")
-    )
+    problem = SparseAttentionBackward(forward=_problem(q, v, _joined(q, k, v, gradient, dq, dk, dv), "row_statistics"))
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology))
     )
@@ -130,15 +129,14 @@ def _check_backward(
     op = "attention_backward"
     shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics")
     check_same(op, "gradient", gradient, "q", q)
-    torch._check(
+    require(
         gradient.shape == shape,
-        lambda: f"cannot run vostok::{op}: gradient has shape {tuple(gradient.shape)}, and must have {shape}",
+        InvalidArgument,
+        op,
+        lambda: f"gradient has shape {tuple(gradient.shape)}, and must have {shape}",
     )
-    torch._check(
-        saved.dtype == torch.float32 and saved.shape == q.shape[:-1],
-        lambda: f"cannot run vostok::{op}: saved has dtype {saved.dtype} and shape {tuple(saved.shape)}, and must have "
-        f"torch.float32 and {tuple(q.shape[:-1])}",
-    )
+    found, wanted = (saved.dtype, tuple(saved.shape)), (torch.float32, tuple(q.shape[:-1]))
+    require(found == wanted, InvalidArgument, op, lambda: f"saved has {found}, and must have {wanted}")
 
 
 def _fake(
@@ -172,7 +170,7 @@ class AttentionFunction(torch.autograd.Function):
     """The gradient of attention."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         plain: bool,
         q: torch.Tensor,
@@ -190,10 +188,13 @@ class AttentionFunction(torch.autograd.Function):
         return output, statistics
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
         q, k, v, statistics, row_offsets, column_indices = ctx.saved_tensors
         dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, ctx.scale)
         return None, dq, dk, dv, None, None, None
+
+
+_attention_function: Any = AttentionFunction.apply
 
 
 def _differentiable(
@@ -209,7 +210,7 @@ def _differentiable(
         refuse_transforms("attention", (q, k, v))
     plain = is_plain(q, k, v, row_offsets, column_indices)
     if wants_gradient(q, k, v):
-        output, statistics = AttentionFunction.apply(plain, q, k, v, row_offsets, column_indices, scale)
+        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
     arguments = (q, k, v, row_offsets, column_indices, scale, saved)
     return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
@@ -230,7 +231,7 @@ def _differentiable_backward(
     plain = is_plain(gradient, q, k, v, saved, row_offsets, column_indices)
     arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale)
     if wants_gradient(gradient, q, k, v):
-        return OnceFunction.apply(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
+        return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)
 
 

@@ -1,5 +1,5 @@
-"""What operands must be. Fake kernels check on every call and real ones when something looks wrong, by the same code, so
-that compiled and eager programs read the same sentence."""
+"""What operands must be. Fake kernels check on every call and real ones when something looks wrong, by the same code,
+so that compiled and eager programs read the same sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _c
 from .._errors import InvalidArgument, InvalidType
 from ._devices import ELEMENTS, INDEX_BYTES
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 
 def require(condition: Any, kind: type[Exception], op: str, text: Callable[[], str]) -> None:
@@ -122,7 +122,7 @@ def check_axis(op: str, name: str, tensor: torch.Tensor, axis: int, size: Any, s
     )
 
 
-def check_bias(op: str, bias: Optional, size: Any, like_name: str, like: torch.Tensor) -> None:
+def check_bias(op: str, bias: MaybeTensor, size: Any, like_name: str, like: torch.Tensor) -> None:
     """A vector: float32, or of the element type."""
     if bias is None:
         return
@@ -141,7 +141,7 @@ def check_bias(op: str, bias: Optional, size: Any, like_name: str, like: torch.T
     )
 
 
-def check_residual(op: str, residual: Optional, shape: tuple[Any, ...], like_name: str, like: torch.Tensor) -> None:
+def check_residual(op: str, residual: MaybeTensor, shape: tuple[Any, ...], like_name: str, like: torch.Tensor) -> None:
     """Of the output's shape and type."""
     if residual is None:
         return
@@ -167,8 +167,8 @@ def check_linear(
     columns: torch.Tensor,
     rows: Any,
     cols: Any,
-    bias: Optional,
-    residual: Optional,
+    bias: MaybeTensor,
+    residual: MaybeTensor,
     transpose: bool,
     activation: str,
     math: str,
@@ -189,7 +189,13 @@ def check_linear(
 
 
 def check_linear_packed(
-    x: torch.Tensor, packed: torch.Tensor, rows: Any, cols: Any, bias: Optional, residual: Optional, activation: str
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    rows: Any,
+    cols: Any,
+    bias: MaybeTensor,
+    residual: MaybeTensor,
+    activation: str,
 ) -> tuple[Any, ...]:
     """Operands of linear_packed; returns the output's shape."""
     op = "linear_packed"
@@ -226,8 +232,8 @@ def check_spmm(
     rows: Any,
     cols: Any,
     dense: torch.Tensor,
-    bias: Optional,
-    residual: Optional,
+    bias: MaybeTensor,
+    residual: MaybeTensor,
     transpose: bool,
     activation: str,
     math: str,
@@ -257,7 +263,7 @@ def check_sddmm(
     cols: Any,
     lhs: torch.Tensor,
     rhs: torch.Tensor,
-    multiplier: Optional,
+    multiplier: MaybeTensor,
     math: str,
 ) -> tuple[Any, ...]:
     """Operands of sddmm; returns the output's shape."""
@@ -279,7 +285,7 @@ def check_sddmm(
 
 
 def check_softmax(
-    op: str, values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, gradient: Optional = None
+    op: str, values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, gradient: MaybeTensor = None
 ) -> tuple[Any, ...]:
     """Operands of softmax and softmax_backward; returns the output's shape."""
     name = "values" if gradient is None else "probabilities"

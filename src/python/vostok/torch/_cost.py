@@ -47,7 +47,8 @@ def dense_cost(info: Any, rows: int, cols: int, tokens: int, element_bytes: int)
 
 
 def sparse_cost(info: Any, rows: int, cols: int, nonzeros: int, tokens: int, element_bytes: int, frozen: bool) -> Cost:
-    """Of SparseLinear: CSR with 2-byte column indices where they fit; or packed, a value and about 1.5 bits an element."""
+    """Of SparseLinear: CSR with 2-byte column indices where they fit; or packed, a value and about 1.5 bits an
+    element."""
     gflops, gigabytes = _peaks(info)
     index_bytes = 2 if cols <= 1 << 16 else 4
     held = nonzeros * (element_bytes + 4) + 4 * (rows + 1)

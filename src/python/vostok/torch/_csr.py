@@ -8,13 +8,13 @@ import torch
 
 from .._errors import InvalidArgument, InvalidType
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 _BITS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
 
 
 class Csr(NamedTuple):
-    """values [nonzeros] or [batch.., nonzeros], row_offsets [rows + 1], column_indices [nonzeros] (int32 or int64) on one
-    device, and (rows, cols). Index tensors are not to be written to: make new ones."""
+    """values [nonzeros] or [batch.., nonzeros], row_offsets [rows + 1], column_indices [nonzeros] (int32 or int64) on
+    one device, and (rows, cols). Index tensors are not to be written to: make new ones."""
 
     values: torch.Tensor
     row_offsets: torch.Tensor
@@ -43,13 +43,13 @@ def csr(
     x: torch.Tensor | Csr,
     *,
     threshold: float = 0.0,
-    mask: Optional = None,
+    mask: MaybeTensor = None,
     count: int | None = None,
     per: str = "matrix",
 ) -> Csr:
-    """A matrix as Csr, on its device: of a dense one the elements whose magnitude is above `threshold` (a NaN is), those
-    where `mask` is true, or exactly `count` elements, `per` "matrix" or "row", of largest magnitude (equal ones: the
-    first in row-major order; a NaN is larger than infinity). Also of torch.sparse_csr, sparse_coo and sparse_bsr.
+    """A matrix as Csr, on its device: of a dense one the elements whose magnitude is above `threshold` (a NaN is),
+    those where `mask` is true, or exactly `count` elements, `per` "matrix" or "row", of largest magnitude (equal ones:
+    the first in row-major order; a NaN is larger than infinity). Also of torch.sparse_csr, sparse_coo and sparse_bsr.
 
     The values are differentiable by x. Errors: InvalidArgument and InvalidType, which are ValueError and TypeError.
     """
@@ -81,7 +81,9 @@ def largest(x: torch.Tensor, count: int, per: str) -> torch.Tensor:
         raise InvalidArgument(f"cannot make a Csr: per is {per!r}, and may be 'matrix' or 'row'")
     if x.dtype not in _BITS:
         raise InvalidType(f"cannot make a Csr: x has dtype {x.dtype}, and may have {', '.join(map(str, _BITS))}")
-    bits = x.abs().contiguous().view(_BITS[x.dtype])  # magnitudes are ordered as their bits are; NaNs are above infinity
+    bits = (
+        x.abs().contiguous().view(_BITS[x.dtype])
+    )  # magnitudes are ordered as their bits are; NaNs are above infinity
     infinity = int(torch.tensor(float("inf"), dtype=x.dtype).view(_BITS[x.dtype]))
     lines = bits.clamp(max=infinity + 1).reshape(1 if per == "matrix" else x.shape[0], -1)
     if not 0 <= count <= lines.shape[1]:

@@ -56,6 +56,7 @@ def _no_stream(index: int) -> int:
 
 
 _raw_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", _no_stream)
+_current_device: Callable[[], int] = getattr(torch._C, "_cuda_getDevice", lambda: -1)
 _capturing: Callable[[], bool] = getattr(torch._C, "_cuda_isCurrentStreamCapturing", lambda: False)
 
 
@@ -73,7 +74,7 @@ def is_capturing(index: int) -> bool:
     """Whether the device's current stream is being captured into a CUDA graph."""
     if index < 0:
         return False
-    if index == torch.cuda.current_device():
+    if index == _current_device():
         return _capturing()
     with torch.cuda.device(index):
         return _capturing()

@@ -18,8 +18,8 @@ FORMAT_VERSION = 1
 
 
 def save_packed(model: nn.Module, path: str | os.PathLike[str]) -> None:
-    """Writes the model's state, with its frozen layers' packed bytes, into a safetensors file that is there whole or not
-    at all. Tensors that share memory (tied weights) are written once. Needs the package safetensors."""
+    """Writes the model's state, with its frozen layers' packed bytes, into a safetensors file that is there whole or
+    not at all. Tensors that share memory (tied weights) are written once. Needs the package safetensors."""
     from safetensors.torch import save_file
 
     layers = {
@@ -55,7 +55,7 @@ def load_packed(model: nn.Module, path: str | os.PathLike[str], *, strict: bool 
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(os.fspath(path), "pt") as file:  # type: ignore[no-untyped-call]
+        with safe_open(os.fspath(path), "pt") as file:
             about = json.loads((file.metadata() or {}).get("vostok", "{}"))
             if about.get("format") != FORMAT or about.get("version") != FORMAT_VERSION:
                 raise IoFailure(f"cannot load {os.fspath(path)}: save_packed did not write it, or in another version")

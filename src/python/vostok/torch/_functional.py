@@ -12,7 +12,7 @@ from .._errors import InvalidArgument
 from . import _attention, _linear, _products, _softmax
 from ._csr import Csr, csr, make_csr, structure_of
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 
 def activation_name(activation: str | None) -> str:
@@ -21,7 +21,12 @@ def activation_name(activation: str | None) -> str:
 
 
 def linear(
-    x: torch.Tensor, w: Csr | torch.Tensor, bias: Optional = None, *, activation: str | None = None, math: str = "accurate"
+    x: torch.Tensor,
+    w: Csr | torch.Tensor,
+    bias: MaybeTensor = None,
+    *,
+    activation: str | None = None,
+    math: str = "accurate",
 ) -> torch.Tensor:
     """activation(x W^T + bias): x [tokens.., in], w [out, in], bias [out] -> [tokens.., out]. No transposes are made.
 
@@ -29,9 +34,10 @@ def linear(
     shapes, InvalidType (TypeError) for element types and devices; both are RuntimeError too.
     """
     a = csr(w)
-    return _linear.OP(
+    y: torch.Tensor = _linear.OP(
         x, a.values, a.row_offsets, a.column_indices, *a.shape, bias, None, False, activation_name(activation), math
     )
+    return y
 
 
 def spmm(
@@ -39,14 +45,14 @@ def spmm(
     b: torch.Tensor,
     *,
     transpose: bool = False,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     activation: str | None = None,
     scale: float = 1.0,
     math: str = "accurate",
 ) -> torch.Tensor:
-    """activation(scale * A b + bias + residual): a [m, k] (values also [.., nonzeros]), b [.., k, n] -> [.., m, n], or of
-    A^T: b [.., m, n] -> [.., k, n]. bias [m], one for each row of the output. A vector b [k] gives [m]."""
+    """activation(scale * A b + bias + residual): a [m, k] (values also [.., nonzeros]), b [.., k, n] -> [.., m, n], or
+    of A^T: b [.., m, n] -> [.., k, n]. bias [m], one for each row of the output. A vector b [k] gives [m]."""
     a = csr(a)
     vector = b.dim() == 1
     dense = b.unsqueeze(-1) if vector else b
@@ -54,7 +60,7 @@ def spmm(
         residual = residual.unsqueeze(-1)
     if a.values.dim() > 1 and dense.dim() == 2:
         dense = dense.expand(*a.values.shape[:-1], *dense.shape)
-    output = _products.SPMM(
+    output: torch.Tensor = _products.SPMM(
         a.values,
         a.row_offsets,
         a.column_indices,
@@ -76,13 +82,14 @@ def sddmm(
     rhs: torch.Tensor,
     *,
     scale: float = 1.0,
-    multiplier: Optional = None,
+    multiplier: MaybeTensor = None,
     math: str = "accurate",
 ) -> torch.Tensor:
     """scale * (lhs rhs^T), at the mask's nonzeros only, times multiplier: lhs [.., m, n], rhs [.., k, n] ->
     [.., nonzeros]. Column-major operands (`.mT` of a tensor) are read as they lie."""
     a = csr(mask)
-    return _products.SDDMM(a.row_offsets, a.column_indices, *a.shape, lhs, rhs, scale, multiplier, math)
+    values: torch.Tensor = _products.SDDMM(a.row_offsets, a.column_indices, *a.shape, lhs, rhs, scale, multiplier, math)
+    return values
 
 
 def softmax(a: Csr | torch.Tensor, *, scale: float = 1.0) -> Csr:
@@ -135,7 +142,7 @@ def _banded(mask: BandedMask, rows: int, cols: int, device: torch.device, dtype:
         ones = torch.ones(size, dtype=dtype, device=device)
         return make_csr(ones, offsets.to(torch.int32), columns.to(torch.int32), (rows, cols))
 
-    return _kept((mask, rows, cols, device, dtype), make)  # type: ignore[no-any-return]
+    return _kept((mask, rows, cols, device, dtype), make)
 
 
 def _mask_csr(mask: Csr | BandedMask | torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> Csr:
@@ -144,9 +151,13 @@ def _mask_csr(mask: Csr | BandedMask | torch.Tensor, q: torch.Tensor, k: torch.T
     if not isinstance(mask, torch.Tensor) or mask.layout != torch.strided:
         return csr(mask)
     if mask.dim() != 2:
-        raise InvalidArgument(f"cannot run vostok::attention: mask has shape {tuple(mask.shape)}, and must have two axes")
+        raise InvalidArgument(
+            f"cannot run vostok::attention: mask has shape {tuple(mask.shape)}, and must have two axes"
+        )
     if torch.compiler.is_compiling():
-        raise RuntimeError("cannot compile vostok::attention with a dense mask: make a Csr of it first, by vostok.torch.csr")
+        raise RuntimeError(
+            "cannot compile vostok::attention with a dense mask: make a Csr of it first, by vostok.torch.csr"
+        )
     storage = mask.untyped_storage()
     version = None if mask.is_inference() else mask._version
     key = (storage._cdata, mask.data_ptr(), mask.shape, mask.stride(), version)
@@ -155,11 +166,16 @@ def _mask_csr(mask: Csr | BandedMask | torch.Tensor, q: torch.Tensor, k: torch.T
         offsets, columns = structure_of(mask != 0)
         return make_csr(columns.new_empty(0, dtype=q.dtype), offsets, columns, mask.shape), (mask, storage)
 
-    return _kept(key, make)[0]  # type: ignore[no-any-return]
+    return _kept(key, make)[0]
 
 
 def attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Csr | BandedMask | torch.Tensor, *, scale: float | None = None
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    mask: Csr | BandedMask | torch.Tensor,
+    *,
+    scale: float | None = None,
 ) -> torch.Tensor:
     """softmax(scale * q k^T, at the mask) v: q [.., heads, queries, size], k and v [.., heads, keys, size], one mask
     [queries, keys] for all heads: a Csr (its values are not read), BandedMask, torch.sparse or a dense one, true where
@@ -171,4 +187,5 @@ def attention(
             f"{k.shape[-2]} keys"
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
-    return _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen)[0]
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen)[0]
+    return output

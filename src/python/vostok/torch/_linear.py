@@ -13,11 +13,11 @@ from .._errors import fail
 from .._problems import Spmm
 from ._calls import execute_spmm, pack_spmm, spmm_size
 from ._checks import check_linear
-from ._devices import ELEMENTS, alignment_of, stream_of, workspace
+from ._devices import ELEMENTS, stream_of, workspace
 from ._lookup import LOOKUP, Prepared
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 SCHEMA = (
     "(Tensor x, Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, Tensor? bias=None, "
@@ -33,7 +33,7 @@ def bucket_of(tokens: int) -> int:
 
 
 def policy_of(context: Any, topology: Any, element_bytes: int) -> str:
-    """"cold" for weights larger than half of the last-level cache: a model's next layer evicts them."""
+    """cold for weights larger than half of the last-level cache: a model's next layer evicts them."""
     size = topology.nonzeros * (element_bytes + 4)
     return "cold" if context.device.gpu and size > context.device.l2_bytes // 2 else "warm"
 
@@ -80,8 +80,8 @@ def linear(
     column_indices: torch.Tensor,
     rows: int,
     cols: int,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     math: str = "accurate",
@@ -127,8 +127,8 @@ def linear(
     if residual is not None:
         residual = residual.contiguous()
         residual_address = residual.data_ptr()
-    addresses = x_address | value_address | output_address | bias_address | residual_address
-    alignment = alignment_of(addresses) if addresses & 15 else 16
+    low = (x_address | value_address | output_address | bias_address | residual_address) & 15
+    alignment = low & -low if low else 16
     key = (
         "linear",
         dtype,
@@ -177,8 +177,8 @@ def _fake(
     column_indices: torch.Tensor,
     rows: Any,
     cols: Any,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     math: str = "accurate",
@@ -209,7 +209,7 @@ class LinearFunction(torch.autograd.Function):
     differentiable themselves, so that it can be differentiated again."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         plain: bool,
         x: torch.Tensor,
@@ -218,8 +218,8 @@ class LinearFunction(torch.autograd.Function):
         column_indices: torch.Tensor,
         rows: int,
         cols: int,
-        bias: Optional,
-        residual: Optional,
+        bias: MaybeTensor,
+        residual: MaybeTensor,
         transpose: bool,
         math: str,
     ) -> torch.Tensor:
@@ -232,7 +232,7 @@ class LinearFunction(torch.autograd.Function):
         return linear(*arguments) if plain else below_autograd(OP, arguments)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         x, values, row_offsets, column_indices = ctx.saved_tensors
         structure = (row_offsets, column_indices, *ctx.sizes)
         transpose, math = ctx.options
@@ -249,6 +249,9 @@ class LinearFunction(torch.autograd.Function):
         return None, dx, dvalues, None, None, None, None, dbias, gradient if needs[8] else None, None, None
 
 
+_linear_function: Any = LinearFunction.apply
+
+
 def _differentiable(
     x: torch.Tensor,
     values: torch.Tensor,
@@ -256,8 +259,8 @@ def _differentiable(
     column_indices: torch.Tensor,
     rows: int,
     cols: int,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     math: str = "accurate",
@@ -266,7 +269,7 @@ def _differentiable(
         refuse_transforms("linear", (x, values, bias, residual))
     plain = is_plain(x, values, row_offsets, column_indices)
     if wants_gradient(x, values, bias, residual):
-        pre = LinearFunction.apply(
+        pre = _linear_function(
             plain, x, values, row_offsets, column_indices, rows, cols, bias, residual, transpose, math
         )
         return activate(pre, activation)

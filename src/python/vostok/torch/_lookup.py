@@ -2,8 +2,8 @@
 
 A topology is known by the storages of its index tensors, the addresses in them, their versions and the shape. Its entry
 holds the tensors, so that none of these can come to mean something else. What is not known is planned: right, only
-slower. Entries go, least recently used first, where they hold more device memory than the limit; work that was queued on
-a stream keeps its entry until it has run, and work that was captured keeps it until clear().
+slower. Entries go, least recently used first, where they hold more device memory than the limit; work that was queued
+on a stream keeps its entry until it has run, and work that was captured keeps it until clear().
 """
 
 from __future__ import annotations
@@ -88,16 +88,18 @@ class Lookup:
             cols,
         )
         entry = self.entries.get(place)
-        if entry is not None:
-            versions = entry.versions
-            if (
-                (versions is None or versions == (offsets._version, columns._version))
-                and entry.dtypes == (offsets.dtype, columns.dtype)
-                and offsets.is_contiguous()
-                and columns.is_contiguous()
-            ):
+        if (
+            entry is not None
+            and (entry.versions is None or entry.versions == (offsets._version, columns._version))
+            and entry.dtypes == (offsets.dtype, columns.dtype)
+            and offsets.is_contiguous()
+            and columns.is_contiguous()
+        ):
+            if entry.index < 0:
+                self.clock = entry.used = self.clock + 1
+            else:
                 self._touch(entry, stream)
-                return entry
+            return entry
         return self._made(op, place, offsets, columns, rows, cols, stream)
 
     def _touch(self, entry: Entry, stream: int) -> None:
@@ -138,7 +140,9 @@ class Lookup:
             )
         return stale.rewritten + 1
 
-    def packed_entry(self, op: str, packed: torch.Tensor, make: Callable[[], tuple[Topology, Any]], stream: int) -> Entry:
+    def packed_entry(
+        self, op: str, packed: torch.Tensor, make: Callable[[], tuple[Topology, Any]], stream: int
+    ) -> Entry:
         """The entry of packed bytes, made by make() where it is not known: a topology, and what else is kept."""
         place = (packed.untyped_storage()._cdata, packed.data_ptr(), packed.shape[0])
         entry = self.entries.get(place)
@@ -242,7 +246,8 @@ def refuse_capture(op: str, index: int) -> None:
     """Raises where the stream is being captured: planning compiles, loads and allocates."""
     if is_capturing(index):
         raise RuntimeError(
-            f"cannot plan vostok::{op} while the stream is being captured: call vostok.torch.prepare(model, tokens) first"
+            f"cannot plan vostok::{op} while the stream is being captured: call "
+            "vostok.torch.prepare(model, tokens) first"
         )
 
 

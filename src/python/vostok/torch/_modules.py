@@ -13,12 +13,13 @@ from . import _linear, _packed, _state
 from ._csr import Csr, as_static, csr, dense
 from ._functional import activation_name
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 
 class SparseLinear(nn.Module):
-    """y = activation(x W^T + bias) with a sparse W [out, in]. Parameters: values [nonzeros], bias [out] or None; buffers:
-    row_offsets and column_indices, int32. x [tokens.., in] has the values' element type, unless autocast is on.
+    """y = activation(x W^T + bias) with a sparse W [out, in]. Parameters: values [nonzeros], bias [out] or None;
+    buffers: row_offsets and column_indices, int32. x [tokens.., in] has the values' element type, unless autocast is
+    on.
 
     state_dict holds these four; load_state_dict takes a dense `weight`, or `weight_orig` and `weight_mask` of
     torch.nn.utils.prune, as well, and masks with another number of nonzeros.
@@ -30,7 +31,7 @@ class SparseLinear(nn.Module):
     column_indices: torch.Tensor
 
     def __init__(
-        self, weight: Csr, bias: Optional = None, *, activation: str | None = None, math: str = "accurate"
+        self, weight: Csr, bias: MaybeTensor = None, *, activation: str | None = None, math: str = "accurate"
     ) -> None:
         super().__init__()
         weight = csr(weight)
@@ -50,7 +51,7 @@ class SparseLinear(nn.Module):
         """x [tokens.., in] -> [tokens.., out]."""
         parameters = self._parameters
         buffers = self._buffers
-        return _linear.OP(  # type: ignore[no-any-return]
+        return _linear.OP(
             x,
             parameters["values"],
             buffers["row_offsets"],
@@ -76,7 +77,8 @@ class SparseLinear(nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """The dense weight [out, in], made at every read: for code that looks at a linear layer's weight. Differentiable."""
+        """The dense weight [out, in], made at every read: for code that looks at a linear layer's weight.
+        Differentiable."""
         if not self._told_of_weight:
             self._told_of_weight = True
             warnings.warn(
@@ -94,13 +96,15 @@ class SparseLinear(nn.Module):
         cls,
         linear: nn.Linear | torch.Tensor,
         *,
-        mask: Optional = None,
+        mask: MaybeTensor = None,
         threshold: float = 0.0,
         activation: str | None = None,
         math: str = "accurate",
     ) -> SparseLinear:
         """Of a dense layer or weight [out, in]: the elements where `mask` is true, else those above the threshold. Of a
         layer that torch.nn.utils.prune holds, those of its mask, with values of weight_orig."""
+        weight: Any
+        bias: Any
         if isinstance(linear, torch.Tensor):
             weight, bias = linear, None
         else:
@@ -110,7 +114,8 @@ class SparseLinear(nn.Module):
             weight = linear.weight
             if hasattr(linear, "weight_orig") and hasattr(linear, "weight_mask"):
                 weight = linear.weight_orig
-                mask = linear.weight_mask if mask is None else mask
+                held: Any = linear.weight_mask
+                mask = held if mask is None else mask
         made = cls(
             csr(weight.detach(), mask=mask, threshold=threshold),
             None if bias is None else bias.detach().clone(),
@@ -137,7 +142,9 @@ class SparseLinear(nn.Module):
         return made.train(self.training)
 
     @torch.no_grad()
-    def set_mask(self, row_offsets: torch.Tensor, column_indices: torch.Tensor, values: Optional = None) -> torch.Tensor:
+    def set_mask(
+        self, row_offsets: torch.Tensor, column_indices: torch.Tensor, values: MaybeTensor = None
+    ) -> torch.Tensor:
         """Another structure: the index tensors become new buffers. Without `values`, those that both masks have are
         carried over and new ones are 0. `values` stays the same Parameter. Returns for each new nonzero where it was
         before, -1 where it is new: what optimizer state is moved by (RigL does)."""
@@ -150,7 +157,8 @@ class SparseLinear(nn.Module):
             values = self.values.new_zeros(columns.shape[0])
         if values.shape != columns.shape:
             raise InvalidArgument(
-                f"cannot set the mask: values has shape {tuple(values.shape)}, and column_indices {tuple(columns.shape)}"
+                f"cannot set the mask: values has shape {tuple(values.shape)}, and column_indices "
+                f"{tuple(columns.shape)}"
             )
         _state.set_structure(self, offsets, columns)
         _state.set_values(self, values)
@@ -176,8 +184,8 @@ def as_parameter(tensor: torch.Tensor) -> nn.Parameter:
 
 
 class FrozenSparseLinear(nn.Module):
-    """A SparseLinear whose values are packed, for inference. Buffer: packed, uint8 [bytes], which stands alone: structure,
-    version and digest are in it. Conversions of the module's element type leave it as it is."""
+    """A SparseLinear whose values are packed, for inference. Buffer: packed, uint8 [bytes], which stands alone:
+    structure, version and digest are in it. Conversions of the module's element type leave it as it is."""
 
     packed: torch.Tensor
     bias: nn.Parameter | None
@@ -187,7 +195,7 @@ class FrozenSparseLinear(nn.Module):
         packed: torch.Tensor,
         out_features: int,
         in_features: int,
-        bias: Optional = None,
+        bias: MaybeTensor = None,
         *,
         activation: str | None = None,
     ) -> None:
@@ -216,7 +224,7 @@ class FrozenSparseLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [tokens.., in] -> [tokens.., out]."""
-        return _packed.LINEAR_PACKED(  # type: ignore[no-any-return]
+        return _packed.LINEAR_PACKED(
             x,
             self._buffers["packed"],
             self.out_features,

@@ -1,7 +1,7 @@
 """vostok::pack and vostok::linear_packed: weights in a packed format, as one tensor of bytes that stands alone.
 
-The bytes: a header of 256 (what they are, and how many tokens they are for), the row offsets and column indices (int32),
-then what the library's packed values save, digest included.
+The bytes: a header of 256 (what they are, and how many tokens they are for), the row offsets and column indices
+(int32), then what the library's packed values save, digest included.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._linear import activate, bucket_of, policy_of
 from ._lookup import LOOKUP, Prepared, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 PACK_SCHEMA = (
     "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, int max_tokens, "
@@ -143,7 +143,8 @@ def _adopt(packed: torch.Tensor, rows: int, cols: int) -> tuple[Any, tuple[Heade
     header = Header.of(data, len(data))
     if (header.rows, header.cols) != (rows, cols):
         raise InvalidArgument(
-            f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are {(rows, cols)}"
+            f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are "
+            f"{(rows, cols)}"
         )
     context = context_of(packed.get_device())
     indices = numpy.frombuffer(data, dtype=numpy.int32, count=rows + 1 + header.nonzeros, offset=HEADER_BYTES)
@@ -197,8 +198,8 @@ def linear_packed(
     packed: torch.Tensor,
     rows: int,
     cols: int,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     activation: str = "none",
 ) -> torch.Tensor:
     """The kernel: as linear. More tokens than were packed for go in parts."""
@@ -254,8 +255,8 @@ def _fake(
     packed: torch.Tensor,
     rows: Any,
     cols: Any,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     activation: str = "none",
 ) -> torch.Tensor:
     return x.new_empty(check_linear_packed(x, packed, rows, cols, bias, residual, activation))
@@ -273,29 +274,32 @@ def _differentiable_pack(
     arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math)
     if is_plain(values, row_offsets, column_indices):
         return pack(*arguments)
-    return below_autograd(PACK, arguments)  # type: ignore[no-any-return]
+    return below_autograd(PACK, arguments)
 
 
 class PackedFunction(torch.autograd.Function):
     """Packed weights are for inference: the gradient by bias and residual is there, that by x is not."""
 
     @staticmethod
-    def forward(ctx: Any, plain: bool, *arguments: Any) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, plain: bool, *arguments: Any) -> torch.Tensor:
         if ctx.needs_input_grad[1]:
             raise RuntimeError(
-                "cannot differentiate vostok::linear_packed by x: packed weights are for inference; use torch.no_grad(), "
-                "or SparseLinear, whose weights are not packed"
+                "cannot differentiate vostok::linear_packed by x: packed weights are for inference; use "
+                "torch.no_grad(), or SparseLinear, whose weights are not packed"
             )
         bias = arguments[4]
         ctx.bias_dtype = None if bias is None else bias.dtype
         return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         dbias = None
         if ctx.bias_dtype is not None and ctx.needs_input_grad[5]:
             dbias = gradient.sum(tuple(range(gradient.dim() - 1)), dtype=ctx.bias_dtype)
         return None, None, None, None, None, dbias, gradient if ctx.needs_input_grad[6] else None, None
+
+
+_packed_function: Any = PackedFunction.apply
 
 
 def _differentiable(
@@ -303,15 +307,15 @@ def _differentiable(
     packed: torch.Tensor,
     rows: int,
     cols: int,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     activation: str = "none",
 ) -> torch.Tensor:
     if transforms_active():
         refuse_transforms("linear_packed", (x, bias, residual))
     plain = is_plain(x, packed)
     if wants_gradient(x, bias, residual):
-        return activate(PackedFunction.apply(plain, x, packed, rows, cols, bias, residual, "none"), activation)
+        return activate(_packed_function(plain, x, packed, rows, cols, bias, residual, "none"), activation)
     arguments = (x, packed, rows, cols, bias, residual, activation)
     return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
 

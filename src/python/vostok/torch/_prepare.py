@@ -98,7 +98,9 @@ def _work_of_frozen(name: str, layer: FrozenSparseLinear, dtype: torch.dtype | N
         stream = stream_of(packed.get_device())
         chosen = packed_dtype(packed)
         sizes = (layer.out_features, layer.in_features)
-        return packed_plan(packed, *sizes, chosen, stream, layer.bias is not None, False, layer.activation, **options)[2]
+        return packed_plan(packed, *sizes, chosen, stream, layer.bias is not None, False, layer.activation, **options)[
+            2
+        ]
 
     yield Work(name, "linear_packed", 0, plan, lambda: _packed_entry(layer))
 
@@ -157,13 +159,16 @@ def make_plan(part: Work, options: dict[str, Any]) -> PlanRow:
 
 
 def explain(layer: nn.Module, detail: str = "choice") -> str:
-    """Which choices the plans of a sparse layer made so far have, and where from. detail: "trials" has every candidate."""
+    """Which choices the plans of a sparse layer made so far have, and where from. detail: "trials" has every
+    candidate."""
     if isinstance(layer, SparseLinear):
         entry = entry_of(layer)
     elif isinstance(layer, FrozenSparseLinear):
         entry = _packed_entry(layer)
     else:
-        raise InvalidType(f"cannot explain: layer is {type(layer).__name__}, and must be a SparseLinear or a frozen one")
+        raise InvalidType(
+            f"cannot explain: layer is {type(layer).__name__}, and must be a SparseLinear or a frozen one"
+        )
     lines = [f"{type(layer).__name__}({layer.extra_repr()})"]
     if not entry.plans:
         lines.append("no plans yet: call it, or vostok.torch.prepare")
@@ -183,7 +188,8 @@ def doctor() -> str:
     """What a bug report needs: versions, the library, devices, what is planned so far."""
     lines = [
         f"vostok {_c.version()} ({_c.LIBRARY_PATH})",
-        f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {platform.python_version()}, {platform.platform()}",
+        f"torch {torch.__version__}, CUDA {torch.version.cuda}",
+        f"Python {platform.python_version()}, {platform.platform()}",
         f"GPUs that torch sees: {torch.cuda.device_count() if torch.cuda.is_available() else 0}",
     ]
     for index, context in sorted(_contexts.items()):

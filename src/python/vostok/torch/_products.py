@@ -15,7 +15,7 @@ from ._linear import activate, policy_of, sum_to
 from ._lookup import LOOKUP, Prepared
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
-Optional = torch.Tensor | None
+MaybeTensor = torch.Tensor | None
 
 SPMM_SCHEMA = (
     "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, Tensor dense, "
@@ -44,8 +44,8 @@ def spmm(
     rows: int,
     cols: int,
     dense: torch.Tensor,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     scale: float = 1.0,
@@ -115,8 +115,8 @@ def _fake_spmm(
     rows: Any,
     cols: Any,
     dense: torch.Tensor,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     scale: float = 1.0,
@@ -131,7 +131,7 @@ class SpmmFunction(torch.autograd.Function):
     """The gradient of spmm, which is differentiable again."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         plain: bool,
         values: torch.Tensor,
@@ -140,8 +140,8 @@ class SpmmFunction(torch.autograd.Function):
         rows: int,
         cols: int,
         dense: torch.Tensor,
-        bias: Optional,
-        residual: Optional,
+        bias: MaybeTensor,
+        residual: MaybeTensor,
         transpose: bool,
         scale: float,
         math: str,
@@ -152,11 +152,24 @@ class SpmmFunction(torch.autograd.Function):
         ctx.options = transpose, scale, math
         ctx.bias_dtype = None if bias is None else bias.dtype
         ctx.values_batched = values.dim() > 1
-        arguments = (values, row_offsets, column_indices, rows, cols, dense, bias, residual, transpose, "none", scale, math)
+        arguments = (
+            values,
+            row_offsets,
+            column_indices,
+            rows,
+            cols,
+            dense,
+            bias,
+            residual,
+            transpose,
+            "none",
+            scale,
+            math,
+        )
         return spmm(*arguments) if plain else below_autograd(SPMM, arguments)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         values, row_offsets, column_indices, dense = ctx.saved_tensors
         structure = (row_offsets, column_indices, *ctx.sizes)
         transpose, scale, math = ctx.options
@@ -176,6 +189,9 @@ class SpmmFunction(torch.autograd.Function):
         return None, dvalues, None, None, None, None, ddense, dbias, residual_gradient, None, None, None
 
 
+_spmm_function: Any = SpmmFunction.apply
+
+
 def _differentiable_spmm(
     values: torch.Tensor,
     row_offsets: torch.Tensor,
@@ -183,8 +199,8 @@ def _differentiable_spmm(
     rows: int,
     cols: int,
     dense: torch.Tensor,
-    bias: Optional = None,
-    residual: Optional = None,
+    bias: MaybeTensor = None,
+    residual: MaybeTensor = None,
     transpose: bool = False,
     activation: str = "none",
     scale: float = 1.0,
@@ -195,7 +211,7 @@ def _differentiable_spmm(
     plain = is_plain(values, row_offsets, column_indices, dense)
     structure = (row_offsets, column_indices, rows, cols)
     if wants_gradient(values, dense, bias, residual):
-        pre = SpmmFunction.apply(plain, values, *structure, dense, bias, residual, transpose, scale, math)
+        pre = _spmm_function(plain, values, *structure, dense, bias, residual, transpose, scale, math)
         return activate(pre, activation)
     arguments = (values, *structure, dense, bias, residual, transpose, activation, scale, math)
     return spmm(*arguments) if plain else below_autograd(SPMM, arguments)
@@ -209,7 +225,7 @@ def sddmm(
     lhs: torch.Tensor,
     rhs: torch.Tensor,
     scale: float = 1.0,
-    multiplier: Optional = None,
+    multiplier: MaybeTensor = None,
     math: str = "accurate",
 ) -> torch.Tensor:
     """The kernel, for tensors of both devices: scale * (lhs rhs^T) at the nonzeros, times multiplier."""
@@ -236,9 +252,7 @@ def sddmm(
         scale="one" if scale == 1.0 else "host",
         multiply=multiplier is not None,
     )
-    prepared = LOOKUP.plan(
-        "sddmm", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology))
-    )
+    prepared = LOOKUP.plan("sddmm", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology)))
     run("sddmm", prepared, stream, lhs, scale, *addresses, 0)
     return output
 
@@ -251,7 +265,7 @@ def _fake_sddmm(
     lhs: torch.Tensor,
     rhs: torch.Tensor,
     scale: float = 1.0,
-    multiplier: Optional = None,
+    multiplier: MaybeTensor = None,
     math: str = "accurate",
 ) -> torch.Tensor:
     return lhs.new_empty(check_sddmm(row_offsets, column_indices, rows, cols, lhs, rhs, multiplier, math))
@@ -261,7 +275,7 @@ class SddmmFunction(torch.autograd.Function):
     """The gradient of sddmm, which is differentiable again."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         plain: bool,
         row_offsets: torch.Tensor,
@@ -271,7 +285,7 @@ class SddmmFunction(torch.autograd.Function):
         lhs: torch.Tensor,
         rhs: torch.Tensor,
         scale: float,
-        multiplier: Optional,
+        multiplier: MaybeTensor,
         math: str,
     ) -> torch.Tensor:
         ctx.save_for_backward(row_offsets, column_indices, lhs, rhs, multiplier)
@@ -281,7 +295,7 @@ class SddmmFunction(torch.autograd.Function):
         return sddmm(*arguments) if plain else below_autograd(SDDMM, arguments)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         row_offsets, column_indices, lhs, rhs, multiplier = ctx.saved_tensors
         structure = (row_offsets, column_indices, *ctx.sizes)
         scale, math = ctx.options
@@ -299,6 +313,9 @@ class SddmmFunction(torch.autograd.Function):
         return None, None, None, None, None, dlhs, drhs, None, dmultiplier, None
 
 
+_sddmm_function: Any = SddmmFunction.apply
+
+
 def _differentiable_sddmm(
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
@@ -307,7 +324,7 @@ def _differentiable_sddmm(
     lhs: torch.Tensor,
     rhs: torch.Tensor,
     scale: float = 1.0,
-    multiplier: Optional = None,
+    multiplier: MaybeTensor = None,
     math: str = "accurate",
 ) -> torch.Tensor:
     if transforms_active():
@@ -315,7 +332,7 @@ def _differentiable_sddmm(
     plain = is_plain(row_offsets, column_indices, lhs, rhs)
     arguments = (row_offsets, column_indices, rows, cols, lhs, rhs, scale, multiplier, math)
     if wants_gradient(lhs, rhs, multiplier):
-        return SddmmFunction.apply(plain, *arguments)  # type: ignore[no-any-return]
+        return _sddmm_function(plain, *arguments)
     return sddmm(*arguments) if plain else below_autograd(SDDMM, arguments)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import torch
+from torch.autograd import forward_ad
 
 LIBRARY = torch.library.Library("vostok", "DEF")
 
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 _modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
+_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _transforms: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
 
 
@@ -17,12 +19,20 @@ def is_plain(*tensors: Any) -> bool:
     """Whether nothing listens: no mode, no tensor subclass, so that a kernel may be called without the dispatcher."""
     if _modes():
         return False
-    return all(type(tensor) in _PLAIN for tensor in tensors)
+    for tensor in tensors:  # a loop, since all() of a generator takes twice as long
+        if type(tensor) not in _PLAIN:
+            return False
+    return True
 
 
 def wants_gradient(*tensors: Any) -> bool:
     """Whether autograd must see the call."""
-    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    if not _grad_enabled():
+        return False
+    for tensor in tensors:
+        if tensor is not None and tensor.requires_grad:
+            return True
+    return False
 
 
 def refuse_transforms(op: str, tensors: tuple[Any, ...]) -> None:
@@ -30,18 +40,20 @@ def refuse_transforms(op: str, tensors: tuple[Any, ...]) -> None:
     interpreter = _transforms()
     if interpreter is not None and interpreter.key() != torch._C._functorch.TransformType.Functionalize:
         raise RuntimeError(
-            f"cannot transform vostok::{op} by torch.func ({interpreter.key().name}): it has no rule for vmap, grad, vjp, "
-            "jvp and what is made of them; use autograd (backward, torch.autograd.grad) outside of torch.func"
+            f"cannot transform vostok::{op} by torch.func ({interpreter.key().name}): it has no rule for vmap, grad, "
+            "vjp, jvp and what is made of them; use autograd (backward, torch.autograd.grad) outside of torch.func"
         )
-    if torch.autograd.forward_ad._current_level >= 0:
-        unpack = torch.autograd.forward_ad.unpack_dual
+    if forward_ad._current_level >= 0:
+        unpack = forward_ad.unpack_dual
         if any(tensor is not None and unpack(tensor).tangent is not None for tensor in tensors):
-            raise RuntimeError(f"cannot differentiate vostok::{op} in forward mode: it has gradients for backward mode only")
+            raise RuntimeError(
+                f"cannot differentiate vostok::{op} in forward mode: it has gradients for backward mode only"
+            )
 
 
 def transforms_active() -> bool:
     """Whether refuse_transforms has something to look at."""
-    return _transforms() is not None or torch.autograd.forward_ad._current_level >= 0
+    return _transforms() is not None or forward_ad._current_level >= 0
 
 
 def below_autograd(op: Any, arguments: tuple[Any, ...]) -> Any:

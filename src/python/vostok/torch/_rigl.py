@@ -78,12 +78,16 @@ class RigL:
         kept = torch.ones(layer.nonzeros, dtype=torch.bool, device=rows.device)
         kept[torch.topk(layer.values.abs().float(), count, largest=False).indices] = False
         a = layer.csr()
-        places = torch.cat(
-            [
-                (row_indices(a) * a.shape[1] + a.column_indices)[kept],
-                rows[best] * a.shape[1] + columns[best],
-            ]
-        ).sort().values
+        places = (
+            torch.cat(
+                [
+                    (row_indices(a) * a.shape[1] + a.column_indices)[kept],
+                    rows[best] * a.shape[1] + columns[best],
+                ]
+            )
+            .sort()
+            .values
+        )
         counts = torch.bincount(places // a.shape[1], minlength=a.shape[0])
         offsets = torch.zeros(a.shape[0] + 1, dtype=torch.int32, device=rows.device)
         offsets[1:] = counts.cumsum(0)
@@ -93,7 +97,9 @@ class RigL:
             move_state(optimizer, layer.values, before)
         return count
 
-    def _candidates(self, layer: SparseLinear, seen: Any, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _candidates(
+        self, layer: SparseLinear, seen: Any, count: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Rows and columns of zeros, and the magnitude of the loss's gradient there."""
         a = layer.csr()
         free = torch.ones(a.shape[0] * a.shape[1], dtype=torch.bool, device=a.values.device)

@@ -14,7 +14,9 @@ from ._devices import ELEMENTS, alignment_of, stream_of
 from ._lookup import LOOKUP, Prepared
 from ._registry import below_autograd, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
-SCHEMA = "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, float scale=1.0) -> Tensor"
+SCHEMA = (
+    "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, float scale=1.0) -> Tensor"
+)
 BACKWARD_SCHEMA = (
     "(Tensor probabilities, Tensor gradient, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, "
     "float scale=1.0) -> Tensor"
@@ -22,7 +24,11 @@ BACKWARD_SCHEMA = (
 
 
 def _execute(
-    op: str, problem_type: Any, operands: tuple[torch.Tensor, ...], structure: tuple[Any, ...], scale: float
+    op: str,
+    problem_type: Any,
+    operands: tuple[torch.Tensor, ...],
+    structure: tuple[torch.Tensor, torch.Tensor, int, int],
+    scale: float,
 ) -> torch.Tensor:
     like = operands[0]
     output = torch.empty(like.shape, dtype=like.dtype, device=like.device)
@@ -76,7 +82,12 @@ def softmax_backward(
 
 
 def _fake(
-    values: torch.Tensor, row_offsets: torch.Tensor, column_indices: torch.Tensor, rows: Any, cols: Any, scale: float = 1.0
+    values: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    rows: Any,
+    cols: Any,
+    scale: float = 1.0,
 ) -> torch.Tensor:
     return values.new_empty(check_softmax("softmax", values, row_offsets, column_indices, rows))
 
@@ -99,7 +110,7 @@ class SoftmaxFunction(torch.autograd.Function):
     """The gradient of softmax."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         plain: bool,
         values: torch.Tensor,
@@ -113,10 +124,10 @@ class SoftmaxFunction(torch.autograd.Function):
         probabilities = softmax(*arguments) if plain else below_autograd(SOFTMAX, arguments)
         ctx.save_for_backward(probabilities, row_offsets, column_indices)
         ctx.rest = rows, cols, scale
-        return probabilities  # type: ignore[no-any-return]
+        return probabilities
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         probabilities, row_offsets, column_indices = ctx.saved_tensors
         dvalues = SOFTMAX_BACKWARD(probabilities, gradient, row_offsets, column_indices, *ctx.rest)
         return None, dvalues, None, None, None, None, None
@@ -126,25 +137,34 @@ class OnceFunction(torch.autograd.Function):
     """Around a gradient that has no gradient itself: who asks for it is told so."""
 
     @staticmethod
-    def forward(ctx: Any, op: Any, plain: bool, kernel: Any, *arguments: Any) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, op: Any, plain: bool, kernel: Any, *arguments: Any) -> Any:
         ctx.name = op._schema.name
         ctx.count = len(arguments)
         return kernel(*arguments) if plain else below_autograd(op, arguments)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         raise RuntimeError(f"cannot differentiate {ctx.name}: second derivatives are there for linear, spmm and sddmm")
 
 
+_softmax_function: Any = SoftmaxFunction.apply
+once: Any = OnceFunction.apply
+
+
 def _differentiable(
-    values: torch.Tensor, row_offsets: torch.Tensor, column_indices: torch.Tensor, rows: int, cols: int, scale: float = 1.0
+    values: torch.Tensor,
+    row_offsets: torch.Tensor,
+    column_indices: torch.Tensor,
+    rows: int,
+    cols: int,
+    scale: float = 1.0,
 ) -> torch.Tensor:
     if transforms_active():
         refuse_transforms("softmax", (values,))
     plain = is_plain(values, row_offsets, column_indices)
     arguments = (values, row_offsets, column_indices, rows, cols, scale)
     if wants_gradient(values):
-        return SoftmaxFunction.apply(plain, *arguments)  # type: ignore[no-any-return]
+        return _softmax_function(plain, *arguments)
     return softmax(*arguments) if plain else below_autograd(SOFTMAX, arguments)
 
 
@@ -162,7 +182,7 @@ def _differentiable_backward(
     plain = is_plain(probabilities, gradient, row_offsets, column_indices)
     arguments = (probabilities, gradient, row_offsets, column_indices, rows, cols, scale)
     if wants_gradient(probabilities, gradient):
-        return OnceFunction.apply(SOFTMAX_BACKWARD, plain, softmax_backward, *arguments)  # type: ignore[no-any-return]
+        return once(SOFTMAX_BACKWARD, plain, softmax_backward, *arguments)
     return softmax_backward(*arguments) if plain else below_autograd(SOFTMAX_BACKWARD, arguments)
 
 

@@ -31,13 +31,13 @@ def sparsify_(
 ) -> Report:
     """Replaces linear layers that are predicted to be faster sparse, in place; returns a row for each linear layer.
 
-    Zeros of the weights are what is left out: prune first (torch.nn.utils.prune is understood). A layer is replaced where
-    dense time by sparse time, predicted for `tokens` tokens, is at least `min_speedup` (0: wherever possible) and its
-    sparsity at least `min_sparsity`. filter(name, module): False leaves a layer alone. freeze: packed for inference, for
-    up to `max_tokens` tokens at a time (default: `tokens`).
+    Zeros of the weights are what is left out: prune first (torch.nn.utils.prune is understood). A layer is replaced
+    where dense time by sparse time, predicted for `tokens` tokens, is at least `min_speedup` (0: wherever possible) and
+    its sparsity at least `min_sparsity`. filter(name, module): False leaves a layer alone. freeze: packed for
+    inference, for up to `max_tokens` tokens at a time (default: `tokens`).
 
-    Left dense, with the reason in its row: weights that other code reads (tied weights, MultiheadAttention), parametrised,
-    quantised and LoRA layers, subclasses of nn.Linear that are not known, element types without kernels.
+    Left dense, with the reason in its row: weights that other code reads (tied weights, MultiheadAttention),
+    parametrised, quantised and LoRA layers, subclasses of nn.Linear that are not known, element types without kernels.
     """
     if isinstance(model, (nn.Linear, SparseLinear)):
         raise InvalidArgument("cannot sparsify a single layer in place: use SparseLinear.from_dense(layer)")
@@ -81,7 +81,9 @@ class _Chooser:
         self.freeze = freeze
         self.max_tokens = max_tokens
         unique = {id(module): module for module in self.modules.values()}.values()
-        self.uses = Counter(id(value) for module in unique for value in module._parameters.values() if value is not None)
+        self.uses = Counter(
+            id(value) for module in unique for value in module._parameters.values() if value is not None
+        )
         self.owners: dict[int, list[str]] = {}
         for name, module in self.modules.items():
             for value in module._parameters.values():
@@ -177,7 +179,9 @@ def is_conv1d(module: nn.Module) -> bool:
 def _is_quantised(module: Any) -> bool:
     kind = type(module)
     known = ("torch.ao.nn.", "bitsandbytes.", "torchao.", "awq.", "auto_gptq.", "gptqmodel.")
-    named = kind.__module__.startswith(known) or any(word in kind.__name__.lower() for word in ("quant", "8bit", "4bit"))
+    named = kind.__module__.startswith(known) or any(
+        word in kind.__name__.lower() for word in ("quant", "8bit", "4bit")
+    )
     return (named and kind is not nn.modules.linear.NonDynamicallyQuantizableLinear) or callable(
         getattr(module, "weight", None)
     )

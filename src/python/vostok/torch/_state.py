@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 
 from .._errors import InvalidArgument
 from ._csr import Csr, as_static, csr, row_indices
@@ -32,7 +31,9 @@ def places_before(old: Csr, offsets: torch.Tensor, columns: torch.Tensor) -> tor
     """For each nonzero of a new structure where it is among those of the old one, else -1; int64."""
     new = Csr(columns, offsets, columns, old.shape)
     if columns.shape[0] and int(columns.max()) >= old.shape[1]:
-        raise InvalidArgument(f"cannot set the mask: column_indices go to {int(columns.max())} of {old.shape[1]} columns")
+        raise InvalidArgument(
+            f"cannot set the mask: column_indices go to {int(columns.max())} of {old.shape[1]} columns"
+        )
     if offsets.shape[0] != old.shape[0] + 1 or int(offsets[-1]) != columns.shape[0]:
         raise InvalidArgument(
             f"cannot set the mask: row_offsets have {offsets.shape[0]} elements of {old.shape[0] + 1}, and end with "
@@ -54,7 +55,7 @@ def _dense_weight(state: dict[str, Any], prefix: str) -> tuple[torch.Tensor | No
 
 
 def before_load(
-    layer: nn.Module,
+    layer: Any,
     state: dict[str, Any],
     prefix: str,
     metadata: Any,
@@ -77,7 +78,7 @@ def before_load(
     offsets, columns = state.get(prefix + "row_offsets"), state.get(prefix + "column_indices")
     if offsets is None or columns is None:
         return
-    if offsets.shape[0] != layer.out_features + 1:  # type: ignore[operator]
+    if offsets.shape[0] != layer.out_features + 1:
         errors.append(f"{prefix}row_offsets has {offsets.shape[0]} elements, and must have {layer.out_features} + 1")
         return
     device = layer.row_offsets.device
@@ -89,7 +90,7 @@ def before_load(
 
 
 def before_packed_load(
-    layer: nn.Module,
+    layer: Any,
     state: dict[str, Any],
     prefix: str,
     metadata: Any,
@@ -104,8 +105,8 @@ def before_packed_load(
         layer.register_buffer("packed", as_static(torch.empty_like(packed, device=layer.packed.device)))
 
 
-def after_load(layer: nn.Module, keys: Any) -> None:
+def after_load(layer: Any, keys: Any) -> None:
     """Marks what was loaded, which assign=True puts in the buffers' places, as static."""
     for name in ("row_offsets", "column_indices", "packed"):
         if name in layer._buffers:
-            as_static(layer._buffers[name])  # type: ignore[arg-type]
+            as_static(layer._buffers[name])

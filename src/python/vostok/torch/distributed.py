@@ -5,7 +5,8 @@
                                    "down": vtd.RowwiseSparse(split)})
 
 The library computes shards and owns no communicator: collectives are torch.distributed's. With DDP, call
-ignore_indices(model) first: DDP writes to buffers at every step, and index buffers that were written to are planned anew.
+ignore_indices(model) first: DDP writes to buffers at every step, and index buffers that were written to are planned
+anew.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ Split = tuple[int, ...]
 def balanced_split(
     colwise: Sequence[SparseLinear], rowwise: Sequence[SparseLinear], parts: int, granularity: int = 1
 ) -> Split:
-    """Boundaries (parts + 1, from 0 up) of one dimension that layers share: the rows of the `colwise` ones and the columns
-    of the `rowwise` ones. Parts have nearly the same number of nonzeros. They are multiples of `granularity`: the size of
-    a head (times the heads of a group), where heads are to stay whole."""
+    """Boundaries (parts + 1, from 0 up) of one dimension that layers share: the rows of the `colwise` ones and the
+    columns of the `rowwise` ones. Parts have nearly the same number of nonzeros. They are multiples of `granularity`:
+    the size of a head (times the heads of a group), where heads are to stay whole."""
     weights = [_row_counts(layer) for layer in colwise] + [_column_counts(layer) for layer in rowwise]
     if not weights:
         raise InvalidArgument("cannot split: there are no layers")
@@ -79,12 +80,12 @@ class _ToShards(torch.autograd.Function):
     """The same input for every rank; its gradient is the sum of the ranks'."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, group: Any) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, x: torch.Tensor, group: Any) -> torch.Tensor:
         ctx.group = group
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         total = gradient.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total, group=ctx.group)
         return total, None
@@ -94,13 +95,13 @@ class _SumShards(torch.autograd.Function):
     """The sum of every rank's part; the gradient of each is that of the sum."""
 
     @staticmethod
-    def forward(ctx: Any, part: torch.Tensor, group: Any) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, part: torch.Tensor, group: Any) -> torch.Tensor:
         total = part.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total, group=group)
         return total
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         return gradient, None
 
 
@@ -108,7 +109,7 @@ class _GatherShards(torch.autograd.Function):
     """Every rank's features side by side, of whatever number."""
 
     @staticmethod
-    def forward(ctx: Any, part: torch.Tensor, group: Any, split: Split) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, part: torch.Tensor, group: Any, split: Split) -> torch.Tensor:
         rank = dist.get_rank(group)
         ctx.place = split[rank], split[rank + 1]
         widest = max(last - first for first, last in zip(split, split[1:]))
@@ -119,7 +120,7 @@ class _GatherShards(torch.autograd.Function):
         return torch.cat([p[..., : last - first] for p, first, last in zip(parts, split, split[1:])], dim=-1)
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         first, last = ctx.place
         return gradient[..., first:last], None, None
 
@@ -143,9 +144,9 @@ class _SparseStyle(ParallelStyle):
 
 
 class ColwiseSparse(_SparseStyle):
-    """Rows of W, which are output features, are spread over the ranks (column-parallel, as torch names it). The input is
-    the same on every rank. gather: the output is made whole again; else each rank has its own features, as RowwiseSparse
-    with the same split takes them. split: boundaries; default: balanced by the layer's own nonzeros."""
+    """Rows of W, which are output features, are spread over the ranks (column-parallel, as torch names it). The input
+    is the same on every rank. gather: the output is made whole again; else each rank has its own features, as
+    RowwiseSparse with the same split takes them. split: boundaries; default: balanced by the layer's own nonzeros."""
 
     def __init__(self, split: Split | None = None, *, gather: bool = False) -> None:
         super().__init__(split)
