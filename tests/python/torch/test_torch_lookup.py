@@ -237,3 +237,43 @@ def test_clear_forgets_and_calls_plan_again(device, fresh):
     vt.clear()
     assert not fresh.lookup.entries
     assert torch.equal(vt.linear(x, a), y)
+
+
+def test_sparse_csr_tensors_are_found_again(device, fresh):
+    _, dense = matrix(16, 24, device=device)
+    sparse, b = dense.to_sparse_csr(), torch.randn(24, 4, device=device)
+    vt.spmm(sparse, b)
+    first = fresh.misses
+    vt.spmm(sparse, b)
+    assert fresh.misses == first
+
+
+def test_calls_that_must_not_overlap_are_planned_so(device, fresh, monkeypatch):
+    a, _ = matrix(16, 24, device=device)
+    x = torch.randn(2, 24, device=device)
+    seen = []
+    plan = vostok.Context.plan
+    monkeypatch.setattr(
+        vostok.Context, "plan", lambda *args, **kw: seen.append(kw["overlap_calls"]) or plan(*args, **kw)
+    )
+    vt.linear(x, a)
+    vt.set_overlap_calls(False)
+    try:
+        vt.linear(x, a)
+    finally:
+        vt.set_overlap_calls(True)
+    assert seen == [True, False]
+
+
+def test_schemas_hold_tensors_and_numbers_only():
+    """Handles as ints or strings recompile once a layer, opaque ones are not exported, CPU tensors move to the GPU."""
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("vostok::")]
+    assert len(names) == 9
+    for name in names:
+        schema = getattr(torch.ops.vostok, name.split("::")[1]).default._schema
+        for argument in schema.arguments:
+            kind = str(argument.real_type)
+            assert kind in ("Tensor", "Optional[Tensor]", "SymInt", "int", "float", "bool", "str"), (name, kind)
+            assert kind not in ("int", "SymInt") or argument.name in ("rows", "cols", "max_tokens")
+            assert kind != "str" or argument.name in ("activation", "math", "saved")
+        assert not schema.is_mutable and all(str(result.type) == "Tensor" for result in schema.returns)

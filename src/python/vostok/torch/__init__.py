@@ -12,7 +12,7 @@ from ._csr import Csr, csr, dense
 from ._devices import set_context
 from ._files import load_packed, save_packed
 from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
-from ._lookup import clear, set_limit
+from ._lookup import clear, set_limit, set_overlap_calls
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._prepare import doctor, explain, prepare
 from ._report import Report

@@ -12,7 +12,7 @@ from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
 from ._checks import check_attention, check_same, require
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, alignment_of, stream_of, workspace
-from ._lookup import LOOKUP, Prepared
+from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._softmax import once
 
@@ -67,7 +67,7 @@ def attention(
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     problem = _problem(q, v, _joined(q, k, v, output), saved)
-    prepared = LOOKUP.plan("attention", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology)))
+    prepared = LOOKUP.plan("attention", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     scratch, address = _aligned(statistics)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
     run("attention", prepared, stream, q, scale, *operands)
@@ -107,7 +107,7 @@ def attention_backward(
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     problem = SparseAttentionBackward(forward=_problem(q, v, _joined(q, k, v, gradient, dq, dk, dv), "row_statistics"))
     prepared = LOOKUP.plan(
-        "attention_backward", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology))
+        "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
     )
     scratch, address = _aligned(saved)
     if scratch is not None:

@@ -14,7 +14,7 @@ from .._problems import Spmm
 from ._calls import execute_spmm, pack_spmm, spmm_size
 from ._checks import check_linear
 from ._devices import ELEMENTS, stream_of, workspace
-from ._lookup import LOOKUP, Prepared
+from ._lookup import LOOKUP, Prepared, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 MaybeTensor = torch.Tensor | None
@@ -38,11 +38,28 @@ def policy_of(context: Any, topology: Any, element_bytes: int) -> str:
     return "cold" if context.device.gpu and size > context.device.l2_bytes // 2 else "warm"
 
 
+BIAS_ELEMENT = "bias_element" in Spmm.__dataclass_fields__  # libraries of before take a float32 bias only
+
+
+def bias_fields(bias: torch.dtype | None) -> dict[str, Any]:
+    """The problem's fields for a bias of this type."""
+    if bias is None:
+        return {}
+    if BIAS_ELEMENT and bias != _float32:
+        return {"bias": "per_row", "bias_element": ELEMENTS[bias]}
+    return {"bias": "per_row"}
+
+
+def bias_operand(bias: torch.Tensor) -> torch.Tensor:
+    """A bias that kernels can read."""
+    return (bias if BIAS_ELEMENT else bias.to(_float32)).contiguous()
+
+
 def plan_linear(
     entry: Any,
     dtype: torch.dtype,
     tokens: int,
-    bias: bool,
+    bias: torch.dtype | None,
     residual: bool,
     transpose: bool,
     activation: str,
@@ -60,14 +77,14 @@ def plan_linear(
         output_layout="column_major",
         alignment_bytes=alignment,
         math=math,
-        bias="per_row" if bias else "none",
         residual=residual,
         activation=activation,
+        **bias_fields(bias),
     )
 
     def make(context: Any) -> Prepared:
         policy = policy_of(context, entry.topology, dtype.itemsize)
-        return Prepared(context.plan(problem, entry.topology, policy=policy, **options))
+        return made_plan(context, problem, entry.topology, policy=policy, **options)
 
     key = ("linear", dtype, bucket, bias, residual, transpose, activation, math, alignment)
     return LOOKUP.plan("linear", entry, key, make)
@@ -120,10 +137,12 @@ def linear(
     value_address = values.data_ptr()
     output_address = output.data_ptr()
     bias_address = residual_address = 0
+    bias_dtype = None
     if bias is not None:
         if bias.dtype is not _float32 or not bias.is_contiguous():
-            bias = bias.to(_float32).contiguous()
+            bias = bias_operand(bias)
         bias_address = bias.data_ptr()
+        bias_dtype = bias.dtype
     if residual is not None:
         residual = residual.contiguous()
         residual_address = residual.data_ptr()
@@ -133,7 +152,7 @@ def linear(
         "linear",
         dtype,
         1 << (tokens - 1).bit_length(),
-        bias is not None,
+        bias_dtype,
         residual is not None,
         transpose,
         activation,

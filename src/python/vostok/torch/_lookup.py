@@ -73,6 +73,7 @@ class Lookup:
         self.retired: list[tuple[list[Any], Entry]] = []
         self.limits: dict[int, int] = {}
         self.clock = 0
+        self.overlap_calls = True
         self.misses = 0
         self.lock = threading.RLock()
 
@@ -252,6 +253,19 @@ def refuse_capture(op: str, index: int) -> None:
 
 
 LOOKUP = Lookup()
+
+
+def made_plan(context: Context, problem: Any, topology: Topology, **options: Any) -> Prepared:
+    """A plan of the library."""
+    return Prepared(context.plan(problem, topology, overlap_calls=LOOKUP.overlap_calls, **options))
+
+
+def set_overlap_calls(overlap: bool) -> None:
+    """Whether a call's first kernel may start while the kernel in front of it ends (default). False is for programs
+    whose own kernels use programmatic dependent launch without waiting. Plans are made anew."""
+    if LOOKUP.overlap_calls != bool(overlap):
+        LOOKUP.overlap_calls = bool(overlap)
+        LOOKUP.clear()
 
 
 def clear() -> None:

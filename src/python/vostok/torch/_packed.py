@@ -17,8 +17,8 @@ from .._problems import Spmm
 from ._calls import run_spmm
 from ._checks import check_linear_packed, check_structure, check_values, require
 from ._devices import ELEMENTS, alignment_of, context_of, making_stream, stream_of, with_memory
-from ._linear import activate, bucket_of, policy_of
-from ._lookup import LOOKUP, Prepared, make_topology, refuse_capture
+from ._linear import activate, bias_fields, bias_operand, bucket_of, policy_of
+from ._lookup import LOOKUP, Prepared, made_plan, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 MaybeTensor = torch.Tensor | None
@@ -83,7 +83,11 @@ class Header:
 
 
 def _problem(
-    header: Header, bias: bool = False, residual: bool = False, activation: str = "none", alignment: int = 16
+    header: Header,
+    bias: torch.dtype | None = None,
+    residual: bool = False,
+    activation: str = "none",
+    alignment: int = 16,
 ) -> Spmm:
     largest = bucket_of(header.max_tokens)
     return Spmm(
@@ -94,14 +98,14 @@ def _problem(
         alignment_bytes=alignment,
         math=header.math,
         value_lifetime="persistent",
-        bias="per_row" if bias else "none",
         residual=residual,
         activation=activation,
+        **bias_fields(bias),
     )
 
 
-def _plan(context: Any, topology: Any, problem: Spmm, dtype: torch.dtype, **options: Any) -> Any:
-    return context.plan(problem, topology, policy=policy_of(context, topology, dtype.itemsize), **options)
+def _plan(context: Any, topology: Any, problem: Spmm, dtype: torch.dtype, **options: Any) -> Prepared:
+    return made_plan(context, problem, topology, policy=policy_of(context, topology, dtype.itemsize), **options)
 
 
 def pack(
@@ -124,7 +128,7 @@ def pack(
     def make() -> bytes:
         topology = make_topology(index, row_offsets, column_indices, rows, cols)  # not kept: only packing needs it
         plan = _plan(context, topology, _problem(header), values.dtype)
-        return plan.pack(values.data_ptr(), making_stream(index)).to_bytes()
+        return plan.plan.pack(values.data_ptr(), making_stream(index)).to_bytes()
 
     structure = b"".join(tensor.to(torch.int32).cpu().numpy().tobytes() for tensor in (row_offsets, column_indices))
     data = header.to_bytes() + structure + with_memory(index, make)
@@ -169,7 +173,7 @@ def packed_plan(
     cols: int,
     dtype: torch.dtype,
     stream: int,
-    bias: bool,
+    bias: torch.dtype | None,
     residual: bool,
     activation: str,
     alignment: int = 16,
@@ -187,7 +191,7 @@ def packed_plan(
         problem = _problem(header, *key)
 
         def make(context: Any) -> Prepared:
-            return Prepared(_plan(context, entry.topology, problem, dtype, **options))
+            return _plan(context, entry.topology, problem, dtype, **options)
 
         prepared = LOOKUP.plan(op, entry, key, make)
     return header, values, prepared
@@ -207,14 +211,23 @@ def linear_packed(
     if not output.numel():
         return output
     x = x.contiguous()
-    bias = None if bias is None else bias.to(torch.float32).contiguous()
+    bias = None if bias is None else bias_operand(bias)
     residual = None if residual is None else residual.contiguous()
     operands = [0 if tensor is None else tensor.data_ptr() for tensor in (x, output, bias, residual)]
     x_address, output_address, bias_address, residual_address = operands
     alignment = alignment_of(x_address | output_address | bias_address | residual_address)
     stream = stream_of(x.get_device())
     tokens = output.numel() // rows
-    whole = (packed, rows, cols, x.dtype, stream, bias is not None, residual is not None, activation)
+    whole = (
+        packed,
+        rows,
+        cols,
+        x.dtype,
+        stream,
+        None if bias is None else bias.dtype,
+        residual is not None,
+        activation,
+    )
     header, values, prepared = packed_plan(*whole, alignment)
     step = bucket_of(header.max_tokens)
     size = x.element_size()

@@ -15,8 +15,8 @@ from .._errors import InvalidType
 from .._planning import ProgressLine
 from .._problems import Sddmm
 from ._devices import ELEMENTS, _contexts, stream_of
-from ._linear import bucket_of, plan_linear
-from ._lookup import LOOKUP, Entry, Prepared
+from ._linear import BIAS_ELEMENT, bucket_of, plan_linear
+from ._lookup import LOOKUP, Entry, Prepared, made_plan
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._packed import adopted, packed_dtype, packed_plan
 from ._report import PlanRow, Report
@@ -52,6 +52,13 @@ def sddmm_problem(dtype: torch.dtype, tokens: int, math: str, alignment: int = 1
     )
 
 
+def bias_dtype(layer: SparseLinear | FrozenSparseLinear, dtype: torch.dtype) -> torch.dtype | None:
+    """The type in which kernels read the layer's bias."""
+    if layer.bias is None:
+        return None
+    return layer.bias.dtype if BIAS_ELEMENT and layer.bias.dtype == dtype else torch.float32
+
+
 def work_of(model: nn.Module, tokens: Sequence[int], training: bool | None, dtype: torch.dtype | None) -> list[Work]:
     """Every plan that forward, and in training backward, of the model's sparse layers needs."""
     found: list[Work] = []
@@ -66,7 +73,7 @@ def work_of(model: nn.Module, tokens: Sequence[int], training: bool | None, dtyp
 
 def _work_of_sparse(name: str, layer: SparseLinear, tokens: Any, trains: bool, dtype: torch.dtype) -> Iterator[Work]:
     def forward(count: int, activation: str, transpose: bool) -> Callable[..., Prepared]:
-        bias = layer.bias is not None and not transpose
+        bias = None if transpose else bias_dtype(layer, dtype)
         return lambda **options: plan_linear(
             entry_of(layer), dtype, count, bias, False, transpose, activation, layer.math, **options
         )
@@ -76,7 +83,7 @@ def _work_of_sparse(name: str, layer: SparseLinear, tokens: Any, trains: bool, d
 
         def plan(**options: Any) -> Prepared:
             entry = entry_of(layer)
-            make = lambda context: Prepared(context.plan(problem, entry.topology, **options))  # noqa: E731
+            make = lambda context: made_plan(context, problem, entry.topology, **options)  # noqa: E731
             return LOOKUP.plan("sddmm", entry, problem, make)
 
         return plan
@@ -98,9 +105,9 @@ def _work_of_frozen(name: str, layer: FrozenSparseLinear, dtype: torch.dtype | N
         stream = stream_of(packed.get_device())
         chosen = packed_dtype(packed)
         sizes = (layer.out_features, layer.in_features)
-        return packed_plan(packed, *sizes, chosen, stream, layer.bias is not None, False, layer.activation, **options)[
-            2
-        ]
+        return packed_plan(
+            packed, *sizes, chosen, stream, bias_dtype(layer, chosen), False, layer.activation, **options
+        )[2]
 
     yield Work(name, "linear_packed", 0, plan, lambda: _packed_entry(layer))
 

@@ -11,8 +11,8 @@ from .._problems import Sddmm, Spmm
 from ._calls import run, run_spmm
 from ._checks import check_sddmm, check_spmm
 from ._devices import ELEMENTS, alignment_of, stream_of
-from ._linear import activate, policy_of, sum_to
-from ._lookup import LOOKUP, Prepared
+from ._linear import activate, bias_fields, bias_operand, policy_of, sum_to
+from ._lookup import LOOKUP, Prepared, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 MaybeTensor = torch.Tensor | None
@@ -60,7 +60,7 @@ def spmm(
         return output
     values = values.contiguous()
     dense, layout = matrices(dense)
-    bias = None if bias is None else bias.to(torch.float32).contiguous()
+    bias = None if bias is None else bias_operand(bias)
     residual = None if residual is None else residual.contiguous()
     operands = [0 if tensor is None else tensor.data_ptr() for tensor in (values, dense, output, bias, residual)]
     addresses = 0
@@ -80,15 +80,15 @@ def spmm(
         dense_layout=layout,
         alignment_bytes=alignment_of(addresses),
         math=math,
-        bias="none" if bias is None else "per_row",
         residual=residual is not None,
         activation=activation,
         scale="one" if scale == 1.0 else "host",
+        **bias_fields(None if bias is None else bias.dtype),
     )
 
     def make(context: Any) -> Prepared:
         policy = policy_of(context, entry.topology, values.dtype.itemsize)
-        return Prepared(context.plan(problem, entry.topology, policy=policy))
+        return made_plan(context, problem, entry.topology, policy=policy)
 
     prepared = LOOKUP.plan("spmm", entry, problem, make)
     value_address, dense_address, output_address, bias_address, residual_address = operands
@@ -252,7 +252,7 @@ def sddmm(
         scale="one" if scale == 1.0 else "host",
         multiply=multiplier is not None,
     )
-    prepared = LOOKUP.plan("sddmm", entry, problem, lambda context: Prepared(context.plan(problem, entry.topology)))
+    prepared = LOOKUP.plan("sddmm", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     run("sddmm", prepared, stream, lhs, scale, *addresses, 0)
     return output
 

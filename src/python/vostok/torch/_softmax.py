@@ -11,7 +11,7 @@ from .._problems import Softmax, SoftmaxBackward
 from ._calls import run
 from ._checks import check_softmax
 from ._devices import ELEMENTS, alignment_of, stream_of
-from ._lookup import LOOKUP, Prepared
+from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 SCHEMA = (
@@ -47,7 +47,7 @@ def _execute(
         alignment_bytes=alignment_of(joined),
         scale="one" if scale == 1.0 else "host",
     )
-    prepared = LOOKUP.plan(op, entry, problem, lambda context: Prepared(context.plan(problem, entry.topology)))
+    prepared = LOOKUP.plan(op, entry, problem, lambda context: made_plan(context, problem, entry.topology))
     unasked = (0, 0) if op == "softmax" else (0,)  # statistics and a scale in device memory
     run(op, prepared, stream, like, scale, *addresses, *unasked)
     return output
