@@ -98,6 +98,22 @@ def test_work_of_other_streams_is_waited_for(context, rng, monkeypatch):
     assert waited == [(x.ctypes.data, 2)]
 
 
+def test_streams_of_other_libraries_are_taken(context, rng, monkeypatch):
+    class Stream:
+        def __init__(self, *answer):
+            self.answer = answer
+
+        def __cuda_stream__(self):
+            return self.answer
+
+    a, x = csr(context, sparse(rng, 16, 24)), numbers(rng, (24, 8))
+    assert vostok.spmm(a, OnDevice(x), stream=Stream(0, 2)).stream == 2
+    assert context.plan(vostok.Spmm(n=3), a.topology, stream=Stream(0, 2)).family
+    for wrong in (Stream(), Stream(1, 2, 3), Stream(0, "x"), "x", 1.5):
+        with pytest.raises(vostok.InvalidType, match="stream is"):
+            vostok.spmm(a, OnDevice(x), stream=wrong)
+
+
 def test_memory_is_given_back_behind_the_work_on_it(context, monkeypatch):
     waited = []
     monkeypatch.setattr(_arrays, "settle", lambda context, address, stream: waited.append(stream))

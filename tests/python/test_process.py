@@ -95,6 +95,7 @@ def test_the_interpreter_ends_with_live_plans_threads_and_arrays():
         run("""
     plans = [context.plan(vostok.Spmm(n=n), a.topology) for n in (1, 2, 3)]
     array = context.array(x)
+    array.stream = 1
     sys.modules["kept"] = plans
     cycle = [plans, array]
     cycle.append(cycle)

@@ -9,7 +9,7 @@ from ._arrays import View
 from ._csr import Csr
 from ._dense import Matrices, alignment, packed, row_major, typed
 from ._errors import InvalidArgument
-from ._numbers import real
+from ._numbers import Stream, real
 from ._placement import Placement
 from ._problems import SparseAttention, SparseAttentionBackward
 from ._sampled import floating, mask_of
@@ -25,7 +25,7 @@ def attention(
     scale: float | None = None,
     element: str | None = None,
     math: str = "accurate",
-    stream: int = 0,
+    stream: Stream = 0,
     effort: str = "cached",
 ) -> Any:
     """softmax(scale Q K^T, at the mask) V: query [.., m, n], key [.., k, n], value [.., k, size], mask [m, k] ->
@@ -62,7 +62,7 @@ def attention_backward(
     scale: float | None = None,
     element: str | None = None,
     math: str = "accurate",
-    stream: int = 0,
+    stream: Stream = 0,
     effort: str = "cached",
 ) -> tuple[Any, Any, Any]:
     """The gradients of attention by query, key and value, given that by its result. The
@@ -115,7 +115,7 @@ class _Operands:
         key: Any,
         value: Any,
         element: str | None,
-        stream: int,
+        stream: Stream,
         output_gradient: Any = None,
     ) -> None:
         queries, self.element = floating(where, "query", query, element)

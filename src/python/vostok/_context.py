@@ -13,7 +13,7 @@ from . import _structures as s
 from ._arrays import DeviceArray
 from ._errors import InvalidArgument, InvalidType, VostokError, check, error_of
 from ._handles import Bytes, Handle, make
-from ._numbers import integer
+from ._numbers import Stream, stream_number
 from ._options import Options
 from ._packed import PackedValues, load_packed
 from ._planning import PlanOptions, Progress, Stop, checked_effort, interruptible, progress_of
@@ -121,7 +121,7 @@ class Context(Handle):
         texts = {name: _c.text(value) for name, value in values.items() if isinstance(value, (bytes, type(None)))}
         self.device = DeviceInfo(**{**values, **texts, "gpu": bool(found.gpu)})
 
-    def topology(self, row_offsets: Any, column_indices: Any, shape: tuple[int, int], stream: int = 0) -> Topology:
+    def topology(self, row_offsets: Any, column_indices: Any, shape: tuple[int, int], stream: Stream = 0) -> Topology:
         """Copies and checks a CSR structure of [rows, cols]: row_offsets [rows + 1], column_indices [nonzeros], int32,
         int64 or uint16, in host or device memory. Arrays in device memory are read behind `stream` (default: their
         own; without one they must be complete). Errors: InvalidTopology naming row and value; InvalidArgument,
@@ -138,11 +138,11 @@ class Context(Handle):
         *,
         row_offset_bytes: int = 4,
         column_index_bytes: int = 4,
-        stream: int = 0,
+        stream: Stream = 0,
     ) -> Topology:
         """The same of arrays at these addresses, whose indices have 2, 4 or 8 bytes."""
         csr = csr_structure(row_offsets, column_indices, rows, cols, nonzeros, (row_offset_bytes, column_index_bytes))
-        order = integer("make a topology", "stream", stream, ctypes.c_void_p)
+        order = stream_number("make a topology", stream)
         return Topology(make(_c.library.vostok_topology_create, self._handle, ctypes.byref(csr), order), self)
 
     def plan(
@@ -151,7 +151,7 @@ class Context(Handle):
         topology: Topology | None = None,
         *,
         effort: str = "cached",
-        stream: int = 0,
+        stream: Stream = 0,
         budget_seconds: float = 30.0,
         seed: int = 1,
         family: str = "",
@@ -184,7 +184,7 @@ class Context(Handle):
                 progress_of(where, progress),
                 _either(stop, interrupted),
                 effort=effort,
-                stream=stream,
+                stream=stream_number(where, stream),
                 budget_seconds=budget_seconds,
                 seed=seed,
                 family=family,
@@ -203,7 +203,7 @@ class Context(Handle):
         problems: Iterable[Problem[Any] | tuple[Problem[Any], Topology]],
         *,
         effort: str = "cached",
-        stream: int = 0,
+        stream: Stream = 0,
         budget_seconds: float = 30.0,
         policy: str = "warm",
         progress: Progress = None,
@@ -230,7 +230,7 @@ class Context(Handle):
                 progress_of(where, progress),
                 _either(stop, interrupted),
                 effort=effort,
-                stream=stream,
+                stream=stream_number(where, stream),
                 budget_seconds=budget_seconds,
                 policy=policy,
                 family="",
@@ -277,9 +277,9 @@ class Context(Handle):
         buffer = ctypes.cast(ctypes.c_char_p(bytes(data)), ctypes.c_void_p)
         check(_c.library.vostok_context_import_cache(self._handle, buffer, len(data)))
 
-    def array(self, host: Any, stream: int = 0) -> DeviceArray:
+    def array(self, host: Any, stream: Stream = 0) -> DeviceArray:
         """A copy of a NumPy array in device memory, behind the work queued on `stream`. Errors: OutOfMemory."""
-        return DeviceArray.of(self, host, integer("make an array", "stream", stream, ctypes.c_void_p))
+        return DeviceArray.of(self, host, stream_number("make an array", stream))
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
         """Device memory with anything in it. Errors: OutOfMemory."""

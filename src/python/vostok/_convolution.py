@@ -9,7 +9,7 @@ from ._arrays import View, view
 from ._context import Context, default_context
 from ._dense import alignment, packed, typed
 from ._errors import InvalidArgument, InvalidType
-from ._numbers import integer
+from ._numbers import Stream, integer
 from ._placement import Placement
 from ._problems import BiasActivation, DepthwiseConvolution, Im2col
 from ._sampled import floating
@@ -25,7 +25,7 @@ def depthwise_convolution(
     activation: str = "none",
     element: str | None = None,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Any:
     """Every channel with a filter of its own: x [batch, channels, height, width], filters [channels, size, size] (3 or
     5), bias f32 [channels] -> [batch, channels, height, width]. padding: all sides, or (top, bottom, left, right)."""
@@ -83,7 +83,7 @@ def im2col(
     padding: int | tuple[int, int, int, int] = 0,
     element: str | None = None,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Any:
     """Patches as columns: x [batch, channels, height, width] -> [batch, channels * kernel height * kernel width,
     places], rows ordered channel, filter row, filter column."""
@@ -125,7 +125,7 @@ def bias_activation(
     element: str | None = None,
     context: Context | None = None,
     out: Any = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Any:
     """activation(x + bias): x [.., rows, columns], bias f32 [rows], or [columns] with bias_per="column". out
     may be x."""

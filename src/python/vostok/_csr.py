@@ -10,6 +10,7 @@ from ._arrays import DeviceArray, View, element_of, numpy_type, view
 from ._context import Context, default_context
 from ._dense import packed, typed
 from ._errors import InvalidArgument, InvalidType
+from ._numbers import Stream
 from ._topology import Topology
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def csr(
     per: str = "matrix",
     element: str | None = None,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Csr:
     """A sparse matrix on the device, of:
 
@@ -167,7 +168,7 @@ def csr(
     return _of_dense(matrix, threshold, count, per, element, chosen, stream)
 
 
-def _of_arrays(parts: tuple[Any, ...], element: str | None, context: Context, stream: int) -> Csr:
+def _of_arrays(parts: tuple[Any, ...], element: str | None, context: Context, stream: Stream) -> Csr:
     if len(parts) != 4:
         raise InvalidType(
             f"cannot {_WHERE}: a tuple must be (data, indices, indptr, shape), and has {len(parts)} parts"
@@ -191,7 +192,7 @@ def converted(where: str, name: str, array: Any, element: str | None) -> View:
 
 
 def _of_dense(
-    matrix: Any, threshold: float, count: int | None, per: str, element: str | None, context: Context, stream: int
+    matrix: Any, threshold: float, count: int | None, per: str, element: str | None, context: Context, stream: Stream
 ) -> Csr:
     from . import tools
 

@@ -6,10 +6,19 @@ import ctypes
 import math
 import operator
 import os
-from typing import Any, Mapping
+from typing import Any, Mapping, Protocol, Union
 
 from . import _c
 from ._errors import InvalidArgument, InvalidType
+
+
+class HasStream(Protocol):
+    """A stream of another library (CuPy, Numba, torch), by CUDA's protocol for Python."""
+
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+
+Stream = Union[int, HasStream]
 
 _RANGES: dict[Any, tuple[int, int]] = {
     ctypes.c_int32: (-(2**31), 2**31 - 1),
@@ -30,6 +39,17 @@ def integer(where: str, name: str, value: object, kind: Any = ctypes.c_int64) ->
     if not low <= number <= high:
         raise InvalidArgument(f"cannot {where}: {name} is {number}, and must be from {low} to {high}")
     return number
+
+
+def stream_number(where: str, stream: Stream) -> int:
+    """The address of a stream: an int, or what an object of another library gives by __cuda_stream__."""
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        try:
+            _, stream = protocol()
+        except (TypeError, ValueError):
+            raise InvalidType(f"cannot {where}: stream is {stream!r}, whose __cuda_stream__ makes no sense") from None
+    return integer(where, "stream", stream, ctypes.c_void_p)
 
 
 def real(where: str, name: str, value: object) -> float:

@@ -12,7 +12,7 @@ from ._context import Context, default_context
 from ._csr import Csr
 from ._dense import packed, typed
 from ._errors import InvalidArgument
-from ._numbers import integer
+from ._numbers import Stream, integer
 from ._packed import PackedValues
 from ._placement import Placement
 from ._plans import SpmmPlan
@@ -43,7 +43,7 @@ class PackedMatrix:
     def __matmul__(self, x: Any) -> Any:
         return self.multiply(x)
 
-    def multiply(self, x: Any, *, out: Any = None, stream: int = 0) -> Any:
+    def multiply(self, x: Any, *, out: Any = None, stream: Stream = 0) -> Any:
         """A x: x [k, n], row-major without gaps -> [m, n]."""
         element = self.problem.element
         dense = packed(_WHERE, "x", typed(_WHERE, "x", x, element))

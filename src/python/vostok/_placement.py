@@ -11,6 +11,7 @@ import numpy as np
 from ._arrays import DeviceArray, View, numpy_type, packed_strides, settle, view
 from ._dense import typed
 from ._errors import InvalidArgument
+from ._numbers import Stream
 from ._topology import stream_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Placement:
     for. Without any it goes behind the legacy default stream. Results lie where the first operand does.
     """
 
-    def __init__(self, where: str, context: Context, stream: int, *inputs: View | None) -> None:
+    def __init__(self, where: str, context: Context, stream: Stream, *inputs: View | None) -> None:
         given = [seen for seen in inputs if seen is not None]
         self.where = where
         self.context = context

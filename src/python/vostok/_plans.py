@@ -11,7 +11,7 @@ from . import _structures as s
 from ._arrays import DeviceArray
 from ._errors import InvalidType, fail
 from ._handles import Handle, make
-from ._numbers import chosen, integer
+from ._numbers import Stream, chosen, integer, stream_number
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -143,14 +143,14 @@ class SpmmPlan(Plan):
         """What pack makes; "" where values are passed at every call."""
         return _c.text(_c.library.vostok_plan_packed_format(self._handle))
 
-    def pack(self, values: int, stream: int = 0) -> PackedValues:
+    def pack(self, values: int, stream: Stream = 0) -> PackedValues:
         """Packs values, given as to execute, for this plan and every other that reads the same format of the same
         topology. Reads them behind the work queued on `stream`; 0: they must be complete (1: behind the legacy
         stream). Errors: InvalidArgument, MisalignedPointer, OutOfMemory; capture_active."""
         from ._packed import PackedValues
 
         address = integer("pack values", "values", values, ctypes.c_void_p)
-        order = integer("pack values", "stream", stream, ctypes.c_void_p)
+        order = stream_number("pack values", stream)
         return PackedValues(make(_c.library.vostok_plan_pack, self._handle, order, address), self.context)
 
     def rebind(self, topology: Topology) -> SpmmPlan:

@@ -10,7 +10,7 @@ from ._arrays import View, packed_strides, view
 from ._csr import Csr
 from ._dense import alignment, matrices, packed, turned, typed
 from ._errors import InvalidArgument, InvalidType
-from ._numbers import real
+from ._numbers import Stream, real
 from ._placement import Placement
 from ._problems import Spmm
 
@@ -28,7 +28,7 @@ def spmm(
     output: str | None = None,
     out: Any = None,
     accumulate: bool = False,
-    stream: int = 0,
+    stream: Stream = 0,
     effort: str = "cached",
 ) -> Any:
     """activation(scale * A B + bias + residual): a [m, k] times b [.., k, n] or [k] -> [.., m, n] or [m].
@@ -60,7 +60,7 @@ def linear(
     math: str = "accurate",
     output: str | None = None,
     out: Any = None,
-    stream: int = 0,
+    stream: Stream = 0,
     effort: str = "cached",
 ) -> Any:
     """activation(scale * x W^T + bias + residual), as a layer of a network: x [.., in], w [out, in] -> [.., out].
@@ -113,7 +113,7 @@ class _Product:
         scale: float,
         math: str,
         output: str | None,
-        stream: int,
+        stream: Stream,
         effort: str,
     ) -> None:
         self.where, self.a, self.name, self.effort, self.stream = where, a, name, effort, stream

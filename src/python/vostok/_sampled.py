@@ -9,7 +9,7 @@ from ._arrays import View, element_of, view
 from ._csr import Csr
 from ._dense import alignment, matrices, packed, typed
 from ._errors import InvalidArgument, InvalidType
-from ._numbers import real
+from ._numbers import Stream, real
 from ._placement import Placement
 from ._problems import Sddmm, Softmax, SoftmaxBackward
 from ._topology import Topology
@@ -54,7 +54,7 @@ def sddmm(
     output: str | None = None,
     out: Any = None,
     accumulate: bool = False,
-    stream: int = 0,
+    stream: Stream = 0,
     effort: str = "cached",
 ) -> Csr:
     """scale * (lhs rhs^T) where the mask has elements: lhs [.., m, n], rhs [.., k, n], mask [m, k] -> Csr with values
@@ -125,7 +125,13 @@ def sddmm(
 
 
 def softmax(
-    a: Csr, *, scale: float = 1.0, output: str | None = None, out: Any = None, stream: int = 0, effort: str = "cached"
+    a: Csr,
+    *,
+    scale: float = 1.0,
+    output: str | None = None,
+    out: Any = None,
+    stream: Stream = 0,
+    effort: str = "cached",
 ) -> Csr:
     """exp(scale * x) by its row's sum, over the nonzeros of each row; elements that a lacks count as -infinity. out:
     where the values are written, which may be those of a."""
@@ -151,7 +157,7 @@ def softmax(
 
 
 def softmax_backward(
-    y: Csr, output_gradient: Any, *, scale: float = 1.0, out: Any = None, stream: int = 0, effort: str = "cached"
+    y: Csr, output_gradient: Any, *, scale: float = 1.0, out: Any = None, stream: Stream = 0, effort: str = "cached"
 ) -> Csr:
     """scale * y * (dy - sum over the row of y * dy): the gradient by what softmax took, of y, which it gave, and
     dy [.., nonzeros] (or a Csr of that structure)."""

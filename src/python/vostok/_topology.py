@@ -15,7 +15,7 @@ from . import _structures as s
 from ._arrays import DeviceArray, View, view
 from ._errors import InvalidArgument, InvalidTopology, InvalidType, check
 from ._handles import Handle, make
-from ._numbers import integer
+from ._numbers import Stream, integer, stream_number
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -95,7 +95,7 @@ class Topology(Handle):
         offsets.stream = columns.stream = stream
         return offsets.numpy(), columns.numpy()
 
-    def plan_for(self, problem: Problem[P], effort: str = "cached", stream: int = 0) -> P:
+    def plan_for(self, problem: Problem[P], effort: str = "cached", stream: Stream = 0) -> P:
         """The plan for a problem, made once: the last few are kept."""
         key = problem, effort
         plan: P | None = self._plans.get(key)
@@ -125,7 +125,7 @@ def csr_structure(
     return csr
 
 
-def topology_of_arrays(context: Context, row_offsets: Any, column_indices: Any, shape: Any, stream: int) -> Topology:
+def topology_of_arrays(context: Context, row_offsets: Any, column_indices: Any, shape: Any, stream: Stream) -> Topology:
     """What Context.topology makes."""
     rows, cols = matrix_shape(_WHERE, shape)
     offsets = _indices("row_offsets", row_offsets)
@@ -173,9 +173,9 @@ def _indices(name: str, array: Any) -> View:
     return view(_WHERE, name, numpy.require(host, requirements=["C", "A"]))
 
 
-def stream_of(where: str, stream: int, *views: View) -> int:
+def stream_of(where: str, stream: Stream, *views: View) -> int:
     """The stream that a call goes behind: as given, else the arrays' own; 0 where all is complete."""
-    chosen = integer(where, "stream", stream, ctypes.c_void_p)
+    chosen = stream_number(where, stream)
     streams = {seen.stream for seen in views if seen.stream}
     if not chosen and len(streams) > 1:
         raise InvalidArgument(f"cannot {where}: the arrays' streams differ ({sorted(streams)}): give stream=")

@@ -20,7 +20,7 @@ from ._csr import Csr, converted
 from ._dense import packed, typed
 from ._errors import InvalidArgument, InvalidType, check
 from ._handles import made, make
-from ._numbers import chosen, fill, integer, real
+from ._numbers import Stream, chosen, fill, integer, real, stream_number
 from ._placement import Placement
 from ._topology import Topology, matrix_shape
 
@@ -44,7 +44,7 @@ def sparse_above(
     *,
     element: str | None = None,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Csr:
     """The elements of dense [rows, cols] whose magnitude is above the threshold, columns ascending; a NaN is above
     every threshold, a negative one keeps all."""
@@ -60,7 +60,7 @@ def sparse_largest(
     per: str = "matrix",
     element: str | None = None,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Csr:
     """The `count` elements of the largest magnitude of dense [rows, cols], or of each of its rows (per="row")."""
     where = "make a sparse matrix"
@@ -76,7 +76,7 @@ def _sparse(
     arguments: tuple[Any, ...],
     element: str | None,
     context: Context | None,
-    stream: int,
+    stream: Stream,
 ) -> Csr:
     chosen_context = default_context() if context is None else context
     seen = converted(where, "dense", dense, element)
@@ -108,7 +108,7 @@ def _array(handle: int, context: Context, shape: tuple[int, ...], dtype: np.dtyp
     return array if context.device.gpu else array.numpy()
 
 
-def to_dense(matrix: Csr, *, out: Any = None, stream: int = 0) -> Any:
+def to_dense(matrix: Csr, *, out: Any = None, stream: Stream = 0) -> Any:
     """Every element [.., rows, cols]: zeros, and the values where the matrix has them; repeats add up, in CSR order. As
     a DeviceArray where the values lie in device memory that is not the emulator's, else as a NumPy array."""
     where = "make a dense matrix"
@@ -131,7 +131,7 @@ def to_dense(matrix: Csr, *, out: Any = None, stream: int = 0) -> Any:
     return place.finish(output)
 
 
-def _transposed(matrix: Csr, stream: int) -> Csr:
+def _transposed(matrix: Csr, stream: Stream) -> Csr:
     """A Csr that is stored as what the transposed one means."""
     topology, positions = transpose(matrix.topology, stream=stream)
     order = np.asarray(positions)
@@ -140,31 +140,31 @@ def _transposed(matrix: Csr, stream: int) -> Csr:
     return Csr(topology, np.ascontiguousarray(host[..., order]), element=matrix.element)
 
 
-def transpose(topology: Topology, *, stream: int = 0) -> tuple[Topology, Any]:
+def transpose(topology: Topology, *, stream: Stream = 0) -> tuple[Topology, Any]:
     """The transpose, and int32 [nonzeros]: where each of its values lies in the CSR order of the source. Columns
     ascend. Errors: unsupported (2^31 nonzeros and more)."""
     return _permuted(_c.library.vostok_transpose, topology, stream)
 
 
-def sort_columns(topology: Topology, *, stream: int = 0) -> tuple[Topology, Any]:
+def sort_columns(topology: Topology, *, stream: Stream = 0) -> tuple[Topology, Any]:
     """The same matrix with ascending columns in each row, and where each value lies in the source's order."""
     return _permuted(_c.library.vostok_sort_columns, topology, stream)
 
 
-def _permuted(function: Any, topology: Topology, stream: int) -> tuple[Topology, Any]:
-    order = integer("permute a topology", "stream", stream, ctypes.c_void_p)
+def _permuted(function: Any, topology: Topology, stream: Stream) -> tuple[Topology, Any]:
+    order = stream_number("permute a topology", stream)
     handle, positions = made(function, topology.handle, order, results=2)
     found = Topology(handle, topology.context)
     return found, _array(positions, topology.context, (found.nonzeros,), np.dtype(np.int32))
 
 
-def linear_indices(topology: Topology, index_type: str = "int64", *, stream: int = 0) -> np.ndarray[Any, Any]:
+def linear_indices(topology: Topology, index_type: str = "int64", *, stream: Stream = 0) -> np.ndarray[Any, Any]:
     """row * cols + column of every nonzero, as a NumPy array of int32 or int64. Errors: InvalidArgument where int32
     cannot hold them."""
     dtype = np.dtype(index_type)
     if dtype.name not in ("int32", "int64"):
         raise InvalidType(f"cannot make linear indices: index_type is {index_type!r}, and may be int32 or int64")
-    order = integer("make linear indices", "stream", stream, ctypes.c_void_p)
+    order = stream_number("make linear indices", stream)
     indices = DeviceArray.empty(topology.context, (topology.nonzeros,), dtype)
     check(_c.library.vostok_linear_indices(topology.handle, indices.address, dtype.itemsize, order))
     indices.stream = order or _c.STREAM_LEGACY
@@ -172,7 +172,7 @@ def linear_indices(topology: Topology, index_type: str = "int64", *, stream: int
 
 
 def uniform_mask(
-    shape: tuple[int, int], sparsity: float, *, seed: int = 1, context: Context | None = None, stream: int = 0
+    shape: tuple[int, int], sparsity: float, *, seed: int = 1, context: Context | None = None, stream: Stream = 0
 ) -> Topology:
     """round(rows * cols * (1 - sparsity)) nonzeros, spread over the rows as equally as possible; columns at random."""
     return _mask("uniform", context, stream, shape, sparsity=sparsity, seed=seed)
@@ -185,14 +185,14 @@ def block_mask(
     *,
     seed: int = 1,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Topology:
     """The same of square blocks, of which the last ones are cut by the matrix's edges."""
     return _mask("block", context, stream, shape, block_size=block_size, sparsity=sparsity, seed=seed)
 
 
 def banded_mask(
-    shape: tuple[int, int], width: int, *, causal: bool = False, context: Context | None = None, stream: int = 0
+    shape: tuple[int, int], width: int, *, causal: bool = False, context: Context | None = None, stream: Stream = 0
 ) -> Topology:
     """`width` elements of each row around the diagonal, or, causal, up to it."""
     return _mask("banded", context, stream, shape, width=width, causal=causal)
@@ -206,13 +206,13 @@ def attention_mask(
     causal: bool = False,
     seed: int = 1,
     context: Context | None = None,
-    stream: int = 0,
+    stream: Stream = 0,
 ) -> Topology:
     """A dense band, and beyond it elements at random, the rarer the farther from the diagonal (SC20 paper, VII-C)."""
     return _mask("attention", context, stream, shape, width=width, sparsity=sparsity, causal=causal, seed=seed)
 
 
-def _mask(kind: str, context: Context | None, stream: int, shape: tuple[int, int], **values: Any) -> Topology:
+def _mask(kind: str, context: Context | None, stream: Stream, shape: tuple[int, int], **values: Any) -> Topology:
     where = f"make a mask ({kind})"
     chosen_context = default_context() if context is None else context
     rows, cols = matrix_shape(where, shape)
@@ -220,5 +220,5 @@ def _mask(kind: str, context: Context | None, stream: int, shape: tuple[int, int
     getattr(_c.library, f"vostok_{kind}_mask_init")(ctypes.byref(structure), ctypes.sizeof(structure))
     fill(where, structure, {"rows": rows, "cols": cols, **values}, {})
     function = getattr(_c.library, f"vostok_make_{kind}_mask")
-    order = integer(where, "stream", stream, ctypes.c_void_p)
+    order = stream_number(where, stream)
     return Topology(make(function, chosen_context.handle, ctypes.byref(structure), order), chosen_context)
