@@ -1,25 +1,22 @@
-"""vostok::pack and vostok::linear_packed: weights in a packed format, as one tensor of bytes that stands alone.
-
-The bytes: a header of 256 (what they are, and how many tokens they are for), the row offsets and column indices
-(int32), then what the library's packed values save, digest included.
-"""
+"""vostok::pack and vostok::linear_packed: weights in a packed format, as one tensor of bytes that stands alone."""
 
 from __future__ import annotations
 
-import struct
+import inspect
 from typing import Any
 
-import numpy
 import torch
 
-from .._errors import InvalidArgument, IoFailure
+from .._context import Context
+from .._errors import InvalidArgument
 from .._problems import Spmm
 from ._calls import run_spmm
 from ._checks import check_linear_packed, check_structure, check_values, require
-from ._devices import ELEMENTS, alignment_of, context_of, making_stream, stream_of, with_memory
+from ._devices import ELEMENTS, alignment_of, context_of, stream_of, with_memory
 from ._linear import activate, bias_fields, bias_operand, bucket_of, policy_of
 from ._lookup import LOOKUP, Prepared, made_plan, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
+from ._stored import Header, loaded, stored
 
 MaybeTensor = torch.Tensor | None
 
@@ -32,54 +29,7 @@ SCHEMA = (
     "str activation='none') -> Tensor"
 )
 
-_MAGIC = b"vostok.torch.packed\0"
-_VERSION = 1
-_HEADER = struct.Struct("<20sIqqqq8s8s")
-HEADER_BYTES = 256
-
-
-class Header:
-    """What packed bytes begin with."""
-
-    def __init__(self, rows: int, cols: int, nonzeros: int, max_tokens: int, element: str, math: str) -> None:
-        self.rows = rows
-        self.cols = cols
-        self.nonzeros = nonzeros
-        self.max_tokens = max_tokens
-        self.element = element
-        self.math = math
-
-    def to_bytes(self) -> bytes:
-        """256 bytes."""
-        text = _HEADER.pack(
-            _MAGIC,
-            _VERSION,
-            self.rows,
-            self.cols,
-            self.nonzeros,
-            self.max_tokens,
-            self.element.encode(),
-            self.math.encode(),
-        )
-        return text.ljust(HEADER_BYTES, b"\0")
-
-    @classmethod
-    def of(cls, data: bytes, size: int) -> Header:
-        """Reads it, of `size` bytes in all. Errors: IoFailure for what is none."""
-        if len(data) < HEADER_BYTES or not data.startswith(_MAGIC):
-            raise IoFailure("cannot read packed weights: the tensor does not hold bytes that vostok::pack made")
-        _, version, rows, cols, nonzeros, max_tokens, element, math = _HEADER.unpack(data[: _HEADER.size])
-        words = element.rstrip(b"\0").decode("ascii", "replace"), math.rstrip(b"\0").decode("ascii", "replace")
-        if version != _VERSION or words[0] not in ELEMENTS.values() or max_tokens < 1:
-            raise IoFailure(f"cannot read packed weights: version {version} of {words[0]!r} for {max_tokens} tokens")
-        if rows < 0 or cols < 0 or nonzeros < 0 or size < HEADER_BYTES + 4 * (rows + 1 + nonzeros):
-            raise IoFailure(f"cannot read packed weights: {size} bytes for {rows} rows and {nonzeros} nonzeros")
-        return cls(rows, cols, nonzeros, max_tokens, *words)
-
-    @property
-    def payload(self) -> int:
-        """Where the library's bytes begin."""
-        return HEADER_BYTES + 4 * (self.rows + 1 + self.nonzeros)
+HAS_PACKED_FORMAT = "packed_format" in inspect.signature(Context.plan).parameters
 
 
 def _problem(
@@ -125,14 +75,12 @@ def pack(
     context = context_of(index)
     header = Header(rows, cols, column_indices.shape[0], max_tokens, ELEMENTS[values.dtype], math)
 
-    def make() -> bytes:
+    def make() -> torch.Tensor:
         topology = make_topology(index, row_offsets, column_indices, rows, cols)  # not kept: only packing needs it
         plan = _plan(context, topology, _problem(header), values.dtype)
-        return plan.plan.pack(values.data_ptr(), making_stream(index)).to_bytes()
+        return stored(plan.plan, values, row_offsets, column_indices, header)
 
-    structure = b"".join(tensor.to(torch.int32).cpu().numpy().tobytes() for tensor in (row_offsets, column_indices))
-    data = header.to_bytes() + structure + with_memory(index, make)
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8).to(values.device)
+    return with_memory(index, make)
 
 
 def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, max_tokens: int) -> None:
@@ -141,30 +89,15 @@ def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tens
     require(max_tokens >= 1, InvalidArgument, "pack", lambda: f"max_tokens is {max_tokens}, and must be at least 1")
 
 
-def _adopt(packed: torch.Tensor, rows: int, cols: int) -> tuple[Any, tuple[Header, Any]]:
-    """A topology and packed values of the library for a tensor of packed bytes."""
-    data = bytes(packed.cpu().numpy())
-    header = Header.of(data, len(data))
-    if (header.rows, header.cols) != (rows, cols):
-        raise InvalidArgument(
-            f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are "
-            f"{(rows, cols)}"
-        )
-    context = context_of(packed.get_device())
-    indices = numpy.frombuffer(data, dtype=numpy.int32, count=rows + 1 + header.nonzeros, offset=HEADER_BYTES)
-    topology = context.topology(indices[: rows + 1], indices[rows + 1 :], (rows, cols))
-    return topology, (header, context.load_packed(data[header.payload :], topology))
-
-
 def adopted(packed: torch.Tensor, rows: int, cols: int, stream: int) -> Any:
     """The look-up's entry of packed bytes."""
-    return LOOKUP.packed_entry("linear_packed", packed, lambda: _adopt(packed, rows, cols), stream)
+    return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, rows, cols), stream)
 
 
 def packed_dtype(packed: torch.Tensor) -> torch.dtype:
     """The element type that packed bytes were made of."""
-    header = Header.of(bytes(packed[:HEADER_BYTES].cpu().numpy()), packed.shape[0])
-    return next(dtype for dtype, element in ELEMENTS.items() if element == header.element)
+    element = Header.of(packed).element
+    return next(dtype for dtype, name in ELEMENTS.items() if name == element)
 
 
 def packed_plan(
@@ -191,7 +124,8 @@ def packed_plan(
         problem = _problem(header, *key)
 
         def make(context: Any) -> Prepared:
-            return _plan(context, entry.topology, problem, dtype, **options)
+            chosen = {"packed_format": values.format} if HAS_PACKED_FORMAT else {}
+            return _plan(context, entry.topology, problem, dtype, **chosen, **options)
 
         prepared = LOOKUP.plan(op, entry, key, make)
     return header, values, prepared
