@@ -1,5 +1,6 @@
 """What the Python tests share: an emulator's context, seeded numbers, and a cache folder of their own."""
 
+import dataclasses
 import os
 import secrets
 import tempfile
@@ -18,7 +19,18 @@ import vostok  # noqa: E402
 
 @pytest.fixture(scope="session")
 def context():
-    """The emulator, without a word about it."""
+    """A GPU where there is one, else the emulator, without a word about it. VOSTOK_TEST_DEVICE names another device;
+    "pretended" is an emulator that is taken for a GPU, to which everything is copied."""
+    device = os.environ.get("VOSTOK_TEST_DEVICE") or "auto"
+    made = vostok.Context("emulator" if device == "pretended" else device, log=lambda level, line: None)
+    if device == "pretended":
+        made.device = dataclasses.replace(made.device, gpu=True)
+    return made
+
+
+@pytest.fixture(scope="session")
+def emulator():
+    """The emulator."""
     return vostok.Context("emulator", log=lambda level, line: None)
 
 

@@ -1,6 +1,7 @@
 """Matrices, references in float64, and calls of plans on poisoned memory."""
 
 import numpy as np
+import pytest
 
 import vostok
 
@@ -35,6 +36,7 @@ def to_bf16(array):
 
 def wide(array, element=None):
     """As float64."""
+    array = np.asarray(array)
     if element == "bf16":
         return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return array.astype(np.float64)
@@ -61,13 +63,25 @@ def assert_close(found, reference, element="f32", factor=1):
 
 
 def execute(plan, **operands):
-    """Executes with arrays in place of addresses, and a workspace of NaN."""
-    memory = np.full(plan.workspace_bytes + 256, 0xFF, np.uint8)
-    start = memory.ctypes.data + -memory.ctypes.data % 256
-    arguments = {
-        name: given.ctypes.data if isinstance(given, np.ndarray) else given for name, given in operands.items()
-    }
-    plan.execute(0, workspace=start if plan.workspace_bytes else 0, **arguments)
+    """Executes with arrays in place of addresses, and a workspace of NaN. On a GPU they are copied in and out."""
+    context = plan.context
+    copies = {}
+    for name, given in operands.items():
+        if isinstance(given, np.ndarray):
+            copies[name] = context.array(given) if context.device.gpu else given
+    workspace = context.array(np.full(plan.workspace_bytes, 0xFF, np.uint8))
+    addresses = {name: copy.address if context.device.gpu else copy.ctypes.data for name, copy in copies.items()}
+    plan.execute(1, workspace=workspace.address, **{**operands, **addresses})
+    for name, copy in copies.items():
+        if context.device.gpu:
+            copy.stream = 1
+            operands[name][...] = copy.numpy()
+
+
+def needs_host_memory(context):
+    """For tests that show memory of the process as that of the device."""
+    if context.device.gpu and context.device.architecture != "emulator":
+        pytest.skip("a GPU does not read the memory of the process")
 
 
 class OnDevice:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import vostok
-from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, sparse, wide
+from harness import OnDevice, assert_close, csr, execute, needs_host_memory, numbers, poisoned, sparse, wide
 
 ELEMENTS = ("f32", "f16", "bf16")
 
@@ -208,6 +208,7 @@ def test_bfloat16_of_ml_dtypes_is_taken_by_its_name(context, rng):
 
 
 def test_arrays_of_the_device_are_used_in_place(context, rng):
+    needs_host_memory(context)
     values, dense, offsets, columns = sparse(rng, 16, 24)
     shown = tuple(OnDevice(array) for array in (values, columns, offsets))
     a = vostok.csr((*shown, (16, 24)), context=context)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vostok
-from harness import OnDevice, assert_close, csr, execute, numbers, poisoned, softmax, sparse, wide
+from harness import OnDevice, assert_close, csr, execute, needs_host_memory, numbers, poisoned, softmax, sparse, wide
 
 ELEMENTS = ("f32", "f16", "bf16")
 
@@ -121,8 +121,8 @@ def test_attention_plans_save_what_their_gradient_reads(context, rng, saved):
     forward = context.plan(problem, mask)
     backward = context.plan(vostok.SparseAttentionBackward(problem), mask)
     assert forward.saved_bytes == backward.saved_bytes and (forward.saved_bytes > 0) == (saved != "none")
-    memory = np.full(forward.saved_bytes + 256, 0xFF, np.uint8)
-    kept = memory.ctypes.data + -memory.ctypes.data % 256 if forward.saved_bytes else 0
+    memory = context.array(np.full(forward.saved_bytes, 0xFF, np.uint8))
+    kept = memory.address
     output = poisoned((20, 16))
     execute(forward, query=q, key=k, value=v, output=output, saved=kept)
     dq, dk, dv = (poisoned((rows, 16)) for rows in (20, 24, 24))
@@ -173,6 +173,7 @@ def test_shapes_that_do_not_fit_are_named(context, rng):
 
 
 def test_arrays_of_the_device_give_arrays_of_the_device(context, rng):
+    needs_host_memory(context)
     parts = sparse(rng, 20, 24)
     mask = csr(context, parts)
     q, k, v = numbers(rng, (20, 16)), numbers(rng, (24, 16)), numbers(rng, (24, 16))
