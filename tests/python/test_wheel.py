@@ -103,7 +103,7 @@ def environment(wheel, tmp_path_factory):
 
 def bare(**more):
     """The environment's variables without those that would lead elsewhere."""
-    foreign = ("PYTHONPATH", "VOSTOK_LIBRARY", "VOSTOK_TOOL", "VOSTOK_BUILD", "LD_LIBRARY_PATH")
+    foreign = ("PYTHONPATH", "VOSTOK_LIBRARY", "VOSTOK_TOOL", "LD_LIBRARY_PATH")
     return {**{name: value for name, value in os.environ.items() if name not in foreign}, **more}
 
 
