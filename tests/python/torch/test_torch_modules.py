@@ -142,6 +142,10 @@ def test_a_frozen_layer_computes_the_same_for_any_number_of_tokens(device):
 
 def test_packing_keeps_no_csr_in_the_look_up(device, fresh):
     sparse, _ = layer(16, 24, device=device)
+    with torch.no_grad():
+        sparse(torch.randn(2, 24, device=device))
+    sparse.freeze(2, keep_values=True)
+    assert len(fresh.lookup.entries) == 1
     frozen = sparse.freeze(2)
     assert not fresh.lookup.entries
     with torch.no_grad():

@@ -114,6 +114,7 @@ def reasons():
 def test_layers_whose_weight_is_not_theirs_alone_are_left_dense_with_the_reason(number):
     _, model, name, reason = list(reasons())[number]
     report = vt.sparsify_(model, **ALL)
+    assert not any(row.sparse for row in report)
     assert report[name].reason.startswith(reason) and not report[name].sparse
     assert not any(isinstance(module, vt.SparseLinear) for module in model.modules())
 
@@ -132,6 +133,7 @@ def test_encoders_leave_their_fast_path_which_reads_weights(freeze):
         expected = encoder(x), encoder(x, src_key_padding_mask=padding)
         report = vt.sparsify_(encoder, freeze=freeze, max_tokens=8, **ALL)
         assert sum(row.sparse for row in report) == 4
+        assert report["layers.0.self_attn"].reason.startswith("its projections are one parameter")
         found = encoder(x), encoder(x, src_key_padding_mask=padding)
     assert torch.allclose(found[0], expected[0], atol=1e-5)
     assert torch.allclose(found[1][~padding], expected[1][~padding], atol=1e-5)

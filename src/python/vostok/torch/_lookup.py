@@ -65,6 +65,19 @@ def version_of(tensor: torch.Tensor) -> int | None:
     return None if tensor.is_inference() else tensor._version
 
 
+def place_of(offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> Any:
+    """What a structure is known by: storages, not addresses alone, which others may have after them."""
+    return (
+        offsets.untyped_storage()._cdata,
+        offsets.data_ptr(),
+        columns.untyped_storage()._cdata,
+        columns.data_ptr(),
+        columns.shape[0],
+        rows,
+        cols,
+    )
+
+
 class Lookup:
     """Everything that is planned in this process."""
 
@@ -79,15 +92,7 @@ class Lookup:
 
     def entry(self, op: str, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int, stream: int) -> Entry:
         """The entry of this structure, made where it is not known. `op` is named in errors."""
-        place = (
-            offsets.untyped_storage()._cdata,
-            offsets.data_ptr(),
-            columns.untyped_storage()._cdata,
-            columns.data_ptr(),
-            columns.shape[0],
-            rows,
-            cols,
-        )
+        place = place_of(offsets, columns, rows, cols)
         entry = self.entries.get(place)
         if (
             entry is not None
@@ -183,6 +188,14 @@ class Lookup:
                 entry.plans[key] = prepared
                 self._evict(entry)
         return prepared
+
+    def forget(self, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> None:
+        """Lets the entry of a structure go that is not needed any more, unless a captured graph needs it."""
+        with self.lock:
+            place = place_of(offsets, columns, rows, cols)
+            entry = self.entries.get(place)
+            if entry is not None and not entry.captured:
+                self._retire(self.entries.pop(place))
 
     def limit(self, index: int) -> int:
         """Bytes of device memory that entries of a device may hold; default: an eighth of it."""

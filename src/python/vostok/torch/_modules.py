@@ -12,6 +12,7 @@ from .._errors import InvalidArgument, InvalidType
 from . import _linear, _packed, _state
 from ._csr import Csr, as_static, csr, dense
 from ._functional import activation_name
+from ._lookup import LOOKUP
 
 MaybeTensor = torch.Tensor | None
 
@@ -220,6 +221,8 @@ class FrozenSparseLinear(nn.Module):
         made = cls(packed, *a.shape, layer.bias, activation=layer.activation)
         if keep_values:
             made.source = layer
+        else:
+            LOOKUP.forget(a.row_offsets, a.column_indices, *a.shape)
         return made.train(layer.training)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -94,7 +94,9 @@ class _Chooser:
         return [
             name
             for name, module in self.modules.items()
-            if name and is_linear(module) and (filter is None or filter(name, module))
+            if name
+            and (is_linear(module) or isinstance(module, nn.MultiheadAttention))
+            and (filter is None or filter(name, module))
         ]
 
     def choose(self, name: str, layer: Any) -> tuple[Row, nn.Module | None]:
@@ -135,6 +137,8 @@ class _Chooser:
     def reason(self, name: str, layer: Any) -> str:
         """Why the layer stays dense; "" where nothing speaks against it."""
         parents = [self.modules[name[:end]] for end in _ends(name)]
+        if isinstance(layer, nn.MultiheadAttention):
+            return "its projections are one parameter that it multiplies by itself"
         if any(isinstance(parent, nn.MultiheadAttention) for parent in parents):
             return "MultiheadAttention reads its weight"
         if any(_is_lora(parent) for parent in [layer, *parents]):
