@@ -195,6 +195,7 @@ def test_ctrl_c_while_kernels_are_measured_keeps_what_was_and_is_raised():
     assert (
         run(
             """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background process ignores it
     lines = []
     def progress(line):
         lines.append(line)
