@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -59,11 +60,16 @@ def test_memory_that_is_used_again_is_another_structure():
 def test_entries_hold_their_tensors_so_that_addresses_are_not_used_again(device, fresh):
     x = torch.randn(2, 64, device=device)
     for _ in range(8):
-        a, dense = matrix(32, 64, device=device)
-        assert_close(vt.linear(x, a), x.double() @ dense.double().mT)
+        a = vt.csr(torch.randn(32, 64, device=device), count=9, per="row")  # as many nonzeros, in memory as large
+        assert_close(vt.linear(x, a), x.double() @ vt.dense(a).double().mT)
+        kept = weakref.ref(a.column_indices)
         del a
         gc.collect()
+        assert kept() is not None
     assert len(fresh.lookup.entries) == 8
+    vt.clear()
+    gc.collect()
+    assert kept() is None
 
 
 def test_views_of_indices_with_gaps_are_refused(device):
