@@ -225,10 +225,25 @@ def test_the_packages_tool_is_the_worker_unless_another_is_named(monkeypatch, tm
     tool = tmp_path / "bin" / "vostok"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
-    monkeypatch.setattr(_tool, "__file__", str(tmp_path / "_tool.py"))
+    monkeypatch.setattr(_tool, "package_folders", lambda: [tmp_path / "nowhere", tmp_path])
     assert Options({}).structure.worker_tool is None  # it cannot be executed
     tool.chmod(0o755)
     assert Options({}).structure.worker_tool == str(tool).encode()
+
+
+def test_the_library_of_an_editable_installation_is_found(monkeypatch, tmp_path):
+    from vostok import _c
+
+    monkeypatch.delenv("VOSTOK_LIBRARY", raising=False)
+    monkeypatch.setattr(_nvrtc, "site_folders", lambda: [tmp_path])
+    library = tmp_path / "vostok" / "lib" / "libvostok.so.0"
+    library.parent.mkdir(parents=True)
+    if not (_nvrtc.package_folders()[0] / "lib").exists():
+        with pytest.raises(ImportError, match="in none of .*VOSTOK_LIBRARY"):
+            _c._library_path()
+        library.touch()
+        assert _c._library_path() == library
+    assert _nvrtc.package_folders()[1] == tmp_path / "vostok"
 
 
 def test_the_default_context_is_one():

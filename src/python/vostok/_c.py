@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _structures as s
+from ._nvrtc import package_folders
 
 ABI_VERSION = 0
 STREAM_LEGACY = 1
@@ -197,11 +198,12 @@ def _library_path() -> Path:
     named = os.environ.get("VOSTOK_LIBRARY")
     if named:
         return Path(named)
-    folder = Path(__file__).resolve().parent / "lib"
-    found = sorted(folder.glob("libvostok.so*"), key=lambda path: len(path.name))
-    if not found:
-        raise ImportError(f"cannot load libvostok.so: {folder} does not hold it, and VOSTOK_LIBRARY names no other")
-    return found[0]
+    folders = [folder / "lib" for folder in package_folders()]
+    for folder in folders:
+        for path in sorted(folder.glob("libvostok.so*"), key=lambda path: len(path.name)):
+            return path
+    searched = ", ".join(map(str, folders))
+    raise ImportError(f"cannot load libvostok.so: it is in none of {searched}, and VOSTOK_LIBRARY names no other")
 
 
 def _load(path: Path) -> ctypes.CDLL:

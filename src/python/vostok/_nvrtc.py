@@ -23,6 +23,11 @@ def site_folders() -> list[Path]:
     return [Path(folder) for folder in dict.fromkeys(folders) if folder]
 
 
+def package_folders() -> list[Path]:
+    """Where the package's own files lie: beside this one, and, of an editable installation, where it put them."""
+    return [Path(__file__).resolve().parent, *(folder / "vostok" for folder in site_folders())]
+
+
 def find_nvrtc(folders: Iterable[Path] | None = None) -> Path | None:
     """The newest libnvrtc below these folders (default: this interpreter's), or None where there is none.
 

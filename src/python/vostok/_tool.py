@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from ._nvrtc import find_nvrtc
+from ._nvrtc import find_nvrtc, package_folders
 
 
 def tool_path() -> Path | None:
@@ -14,8 +14,8 @@ def tool_path() -> Path | None:
     named = os.environ.get("VOSTOK_TOOL")
     if named:
         return Path(named)
-    packaged = Path(__file__).resolve().parent / "bin" / "vostok"
-    return packaged if os.access(packaged, os.X_OK) else None
+    found = (folder / "bin" / "vostok" for folder in package_folders())
+    return next((tool for tool in found if os.access(tool, os.X_OK)), None)
 
 
 def tool_environment() -> dict[str, str]:
