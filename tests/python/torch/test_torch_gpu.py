@@ -66,6 +66,29 @@ def test_a_captured_call_is_replayed_with_new_inputs_and_an_unplanned_one_refuse
             fresh.lookup.limits.clear()
 
 
+def test_an_evicted_entry_lives_until_its_work_has_run(gpu, fresh):
+    x = torch.randn(4, 96, device=gpu)
+    a, dense = matrix(64, 96, device=gpu)
+    other, _ = matrix(64, 96, device=gpu)
+    vt.linear(x, a)
+    vt.prepare(vt.SparseLinear(other), [4], progress=False)
+    fresh.lookup.clear()
+    torch.cuda.synchronize()
+    vt.linear(x, a)
+    vt.set_limit(0)
+    try:
+        busy()
+        y = vt.linear(x, a)
+        vt.linear(x, other)
+        vt.linear(x, a)
+        assert_close(y, x.double() @ dense.double().mT)
+        torch.cuda.synchronize()
+        fresh.lookup._settle()
+        assert not fresh.lookup.retired
+    finally:
+        fresh.lookup.limits.clear()
+
+
 @pytest.mark.parametrize("frozen", [False, True])
 def test_reduce_overhead_runs_in_cuda_graphs_without_planning_again(gpu, fresh, frozen):
     pytest.importorskip("triton", reason="triton is not installed")

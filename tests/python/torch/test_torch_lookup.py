@@ -173,6 +173,30 @@ def test_stream_zero_is_named_where_something_is_made(monkeypatch):
     assert _devices.making_stream(0) == _devices.stream_of(0) == 77
 
 
+def test_evicted_entries_wait_for_the_streams_that_used_them(monkeypatch, fresh):
+    done, recorded = [], []
+
+    class Event:
+        def record(self, stream):
+            recorded.append(stream)
+
+        def query(self):
+            return bool(done)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "default_stream", lambda index: ("default", index))
+    monkeypatch.setattr(torch.cuda, "ExternalStream", lambda stream, device: (stream, device))
+    entry = _lookup.Entry(None, 0, (), None, None)
+    entry.streams = {0, 77}
+    fresh.lookup._retire(entry)
+    assert sorted(recorded, key=str) == [("default", 0), (77, 0)]
+    fresh.lookup._settle()
+    assert [kept for _, kept in fresh.lookup.retired] == [entry]
+    done.append(1)
+    fresh.lookup._settle()
+    assert not fresh.lookup.retired
+
+
 def test_threads_that_miss_together_plan_once(device, fresh):
     a, dense = matrix(16, 24, device=device)
     x = torch.randn(4, 24, device=device)

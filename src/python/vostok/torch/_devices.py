@@ -70,6 +70,11 @@ def making_stream(index: int) -> int:
     return 0 if index < 0 else (_raw_stream(index) or _c.STREAM_LEGACY)
 
 
+def stream_object(index: int, stream: int) -> Any:
+    """torch's object of a stream's handle; ExternalStream(0) would be a stream of its own, and not the default one."""
+    return torch.cuda.ExternalStream(stream, device=index) if stream else torch.cuda.default_stream(index)
+
+
 def is_capturing(index: int) -> bool:
     """Whether the device's current stream is being captured into a CUDA graph."""
     if index < 0:

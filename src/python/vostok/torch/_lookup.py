@@ -18,7 +18,7 @@ import torch
 from .._context import Context
 from .._topology import Topology
 from ._checks import check_packed, check_structure
-from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, with_memory
+from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, stream_object, with_memory
 
 PLANS_KEPT = 256
 SHARE_OF_MEMORY = 8
@@ -225,7 +225,7 @@ class Lookup:
         events = []
         for stream in entry.streams:
             event = torch.cuda.Event()
-            event.record(torch.cuda.ExternalStream(stream, device=entry.index))
+            event.record(stream_object(entry.index, stream))
             events.append(event)
         self.retired.append((events, entry))
 
