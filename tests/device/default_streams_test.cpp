@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <functional>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -228,10 +229,18 @@ TEST_CASE("handles that go in another thread are released behind the work of the
     SpmmArguments arguments = operands.arguments();
     arguments.workspace = workspace;
     const std::int64_t bytes = topology.device_bytes();
-    std::thread([&] {
-      slow.queue(per_thread_stream);
-      plan.execute(per_thread_stream, arguments);
-    }).join();
+    std::promise<void> executed;
+    const std::jthread user([&](const std::stop_token& stop) {
+      try {
+        slow.queue(per_thread_stream);
+        plan.execute(per_thread_stream, arguments);
+        executed.set_value();
+      } catch (...) {
+        executed.set_exception(std::current_exception());
+      }
+      while (!stop.stop_requested()) std::this_thread::yield();  // the stream lives as long as its thread
+    });
+    executed.get_future().get();
     plan = {};
     topology = {};
     // What was freed too early would be given out again, and overwritten.
