@@ -86,7 +86,12 @@ CudaMemory::Grave CudaMemory::dig(void* memory, const std::vector<Stream>& strea
 void CudaMemory::record_end(Grave& grave, Stream stream) const {
   const Driver& driver = context_->driver();
   CaptureStatus status = CaptureStatus::none;
-  grave.kept = grave.kept || driver.cuStreamIsCapturing(stream, &status) != Result::success || status != CaptureStatus::none;
+  const Result asked = driver.cuStreamIsCapturing(stream, &status);
+  if (asked == Result::capture_implicit) {
+    grave.barred.push_back(stream);
+    return;
+  }
+  grave.kept = grave.kept || asked != Result::success || status != CaptureStatus::none;
   if (grave.kept) return;
   try {
     OwnedEvent event(*context_, event_disable_timing);
@@ -98,6 +103,8 @@ void CudaMemory::record_end(Grave& grave, Stream stream) const {
 }
 
 bool CudaMemory::is_finished(Grave& grave) const {
+  for (Stream stream : std::exchange(grave.barred, {})) record_end(grave, stream);
+  if (grave.kept || !grave.barred.empty()) return false;
   for (const OwnedEvent& event : grave.events) {
     const Result result = context_->driver().cuEventQuery(event.get());
     if (result == Result::success) continue;

@@ -32,6 +32,7 @@ class CudaMemory {
   struct Grave {
     void* memory = nullptr;
     std::vector<OwnedEvent> events = {};
+    std::vector<Stream> barred = {};  ///< still to be asked for their end: the legacy stream, while a blocking stream was captured
     bool kept = false;
   };
   Grave dig(void* memory, const std::vector<Stream>& streams) const;

@@ -129,6 +129,26 @@ TEST_CASE("memory used on a captured or refused stream is kept until the device 
   CHECK(driver->live("memory") == 0);
 }
 
+TEST_CASE("memory used on the legacy stream while that is barred by a capture is freed once the capture and the work have ended") {
+  FakeDriver driver;
+  const auto device = device::open_cuda(0, {});
+  const auto captured = driver->user_stream("captured");
+  driver->stall(legacy_stream, true);
+  driver->capture(captured, CaptureStatus::active);
+  device->release_behind(device->allocate(64), {nullptr});
+  CHECK_MESSAGE(driver->calls("cuEventRecord") == 0, "an event on the legacy stream would end the capture");
+  const auto alive_after_sweep = [&] {
+    device::Buffer sweeps(*device, 64);
+    return driver->live("memory") - 1;
+  };
+  CHECK(alive_after_sweep() == 1);
+  driver->capture(captured, CaptureStatus::none);
+  CHECK_MESSAGE(alive_after_sweep() == 1, "the legacy stream's work has not ended");
+  CHECK(driver.logged("cuEventRecord legacy"));
+  driver->stall(legacy_stream, false);
+  CHECK(alive_after_sweep() == 0);
+}
+
 TEST_CASE("an event that the driver cannot answer for keeps its block until the device closes") {
   FakeDriver driver;
   auto device = device::open_cuda(0, {});
