@@ -12,9 +12,10 @@ shift 4
 arguments=("$@")
 
 consume() {  # consume FOLDER ARGUMENTS...: configures, builds and runs a consumer in FOLDER
-  local folder=$1
+  local folder=$1 pages
   shift
-  cmake -S "$source/tests/package/consumer" -B "$folder" -DREADME="$source/README.md" "${arguments[@]}" "$@"
+  pages=$(find "$source" -maxdepth 4 -name README.md -not -path '*/build/*' -not -path '*/.*' | sort | paste -sd ';')
+  cmake -S "$source/tests/package/consumer" -B "$folder" -DPAGES="$pages" "${arguments[@]}" "$@"
   cmake --build "$folder"
   for consumer in "$folder"/consumer_*; do XDG_CACHE_HOME=$work/cache "$consumer"; done
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "sparse/text_file.hpp"
+#include "unit/cli/pages.hpp"
 #include "unit/cli/run_command.hpp"
 
 namespace vostok::cli::testing {
@@ -125,11 +126,11 @@ std::set<std::string> phrases_of(const std::string& text) {
   return phrases;
 }
 
-/// In the README a command's options are words of their own; those of `vostok cache` are in the row of their command.
-bool has_line(const std::string& readme, const std::string& command, const std::string& option) {
+/// On the tool's page a command's options are words of their own; those of `vostok cache` are in the row of their command.
+bool has_line(const std::string& page, const std::string& command, const std::string& option) {
   const std::string cache = "vostok cache ";
-  if (!command.starts_with(cache)) return contains(readme, "`" + option + "`") || contains(readme, "`" + option + " ");
-  std::istringstream lines(readme);
+  if (!command.starts_with(cache)) return contains(page, "`" + option + "`") || contains(page, "`" + option + " ");
+  std::istringstream lines(page);
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("| `") && contains(line, "`" + command.substr(cache.size()) + " "))
       return contains(line, option + " ") || contains(line, option + "]") || contains(line, option + "`");
@@ -185,15 +186,40 @@ TEST_CASE("what an option's line says, the text below does not say again") {
   }
 }
 
-TEST_CASE("every option of every command has a line in the README") {
-  const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
+TEST_CASE("every option of every command has a line on the tool's page") {
+  const std::string page = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/src/cli/README.md");
   for (const auto& [command, help] : every_help()) {
     for (const std::string& option : options_of(help)) {
       INFO(command, " ", option);
-      if (option != "--help") CHECK(has_line(readme, command, option));
+      if (option != "--help") CHECK(has_line(page, command, option));
     }
   }
-  CHECK(contains(readme, "`--help`"));
+  CHECK(contains(page, "`--help`"));
+}
+
+/// The longest command that a line begins with, e.g. "vostok cache ls".
+const std::string* command_of(const std::string& line, const std::map<std::string, Help>& all) {
+  const std::string* longest = nullptr;
+  for (const auto& entry : all)
+    if ((line + " ").starts_with(entry.first + " ") && (longest == nullptr || entry.first.size() > longest->size())) longest = &entry.first;
+  return longest;
+}
+
+TEST_CASE("commands on the pages, whether or not they run here, use options that there are") {
+  const std::map<std::string, Help> all = every_help();
+  int seen = 0;
+  for (const test::Block& block : test::blocks_of_pages()) {
+    for (const std::string& line : test::commands_of(block)) {
+      CAPTURE(std::string(block.place));
+      CAPTURE(std::string(line));
+      const std::string* const command = command_of(line, all);
+      if (command == nullptr) continue;
+      ++seen;
+      CHECK_FALSE(all.at(*command).sections.contains(subcommands));
+      for (const std::string& option : options_in("  " + line)) CHECK(options_of(all.at(*command)).contains(option));
+    }
+  }
+  CHECK(seen > 5);
 }
 
 TEST_CASE("the tool says its version") { CHECK(Tool().run({"--version"}).output == "vostok " VOSTOK_VERSION "\n"); }

@@ -176,12 +176,12 @@ std::set<std::string> variables_in_sources() {
   return names;
 }
 
-TEST_CASE("the variables that doctor lists are exactly those that the sources read, and the README names each") {
-  const std::string readme = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/README.md");
+TEST_CASE("the variables that doctor lists are exactly those that the sources read, and the tool's page names each") {
+  const std::string page = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/src/cli/README.md");
   std::set<std::string> listed;
   for (const EnvironmentVariable& variable : environment_variables()) {
     CAPTURE(std::string(variable.name));
-    CHECK(contains(readme, fmt::format("`{}`", variable.name)));
+    CHECK(contains(page, fmt::format("`{}`", variable.name)));
     listed.insert(variable.name);
   }
   CHECK(listed == variables_in_sources());
