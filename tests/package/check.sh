@@ -14,7 +14,7 @@ arguments=("$@")
 consume() {  # consume FOLDER ARGUMENTS...: configures, builds and runs a consumer in FOLDER
   local folder=$1 pages
   shift
-  pages=$(find "$source" -maxdepth 4 -name README.md -not -path '*/build/*' -not -path '*/.*' | sort | paste -sd ';')
+  pages=$(cd "$source" && find README.md bench cache src tests -name README.md -printf "$source/%p\n" | sort | paste -sd ';')
   cmake -S "$source/tests/package/consumer" -B "$folder" -DPAGES="$pages" "${arguments[@]}" "$@"
   cmake --build "$folder"
   for consumer in "$folder"/consumer_*; do XDG_CACHE_HOME=$work/cache "$consumer"; done
