@@ -157,7 +157,8 @@ def test_many_problems_are_prepared_and_each_tells_how_it_fared(context, rng):
         context.prepare(["spmm"])
 
 
-def test_a_plan_explains_itself(context, rng):
+def test_a_plan_explains_itself(tmp_path, rng):
+    context = vostok.Context("emulator", cache=tmp_path, log=lambda level, line: None)
     plan = context.plan(vostok.Spmm(n=4), csr(context, sparse(rng, 16, 16)).topology)
     assert plan.provenance == "heuristic" and plan.family and plan.config
     assert plan.family in plan.explain("choice") and plan.explain() != ""

@@ -176,7 +176,7 @@ def test_processes_that_share_a_cache_folder_all_compute_right(tmp_path):
         assert np.allclose(a @ b, np.where(abs(w) > 0.5, w, 0) @ b, atol=1e-5)
     print("right")
     """)
-    environment = {**os.environ, "VOSTOK_CACHE_DIR": str(tmp_path / "cache")}
+    environment = own_cache(tmp_path / "cache")
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -191,7 +191,12 @@ def test_processes_that_share_a_cache_folder_all_compute_right(tmp_path):
     assert np.array_equal(a @ np.eye(4, dtype=np.float32), np.eye(4, dtype=np.float32))
 
 
-def test_ctrl_c_while_kernels_are_measured_keeps_what_was_and_is_raised():
+def own_cache(folder):
+    """Variables that name a cache folder: nothing was measured before."""
+    return {**os.environ, "VOSTOK_CACHE_DIR": str(folder)}
+
+
+def test_ctrl_c_while_kernels_are_measured_keeps_what_was_and_is_raised(tmp_path):
     assert (
         run(
             """
@@ -212,12 +217,13 @@ def test_ctrl_c_while_kernels_are_measured_keeps_what_was_and_is_raised():
     assert plan.provenance == "tuned_here", plan.provenance
     """,
             timeout=600,
+            env=own_cache(tmp_path),
         )
         == "interrupted True\n"
     )
 
 
-def test_exceptions_of_callbacks_are_raised_by_the_call():
+def test_exceptions_of_callbacks_are_raised_by_the_call(tmp_path):
     assert (
         run(
             """
@@ -229,13 +235,15 @@ def test_exceptions_of_callbacks_are_raised_by_the_call():
         print(error)
     """,
             timeout=600,
+            env=own_cache(tmp_path),
         )
         == "of the user's\n"
     )
 
 
-def test_tuning_ends_when_it_is_asked_to(context, rng):
+def test_tuning_ends_when_it_is_asked_to(tmp_path, rng):
     asked = []
+    context = vostok.Context("emulator", cache=tmp_path, log=lambda level, line: None)
     plan = context.plan(vostok.Spmm(n=8), csr(context, sparse(rng, 16, 16)).topology, effort="quick",
                         stop=lambda: asked.append(1) or len(asked) > 1)  # fmt: skip
     assert asked and plan.family

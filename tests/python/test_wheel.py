@@ -132,7 +132,7 @@ def test_the_wheels_tool_and_shipped_choices_are_used(environment, tmp_path):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env=bare(PATH="/usr/bin:/bin"),
+        env=bare(PATH="/usr/bin:/bin", XDG_CACHE_HOME=str(tmp_path)),
     )
     assert (done.returncode, done.stdout) == (0, "tuned_here True\n"), done.stdout + done.stderr
 
