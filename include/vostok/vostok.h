@@ -326,6 +326,8 @@ typedef struct vostok_spmm {
   int32_t activation;        /* VOSTOK_ACTIVATION_... */
   int32_t scale;             /* VOSTOK_SCALE_... */
   int32_t accumulate;        /* add to what the output holds */
+  int32_t bias_element;      /* VOSTOK_DTYPE_F32 (default) or the element type */
+  int32_t reserved;          /* 0 */
 } vostok_spmm;
 
 typedef struct vostok_spmm_arguments {
@@ -335,7 +337,7 @@ typedef struct vostok_spmm_arguments {
   const vostok_packed* packed; /* in place of values where the lifetime is persistent */
   const void* dense;           /* B */
   void* output;                /* C; shares no element with another operand */
-  const void* bias;            /* float [m] or [n] */
+  const void* bias;            /* [m] or [n], of bias_element */
   const void* residual;        /* as the output */
   const float* device_scale;   /* where the problem's scale is device */
   void* workspace;             /* 256-byte aligned; NULL where vostok_plan_workspace_bytes is 0 */
@@ -495,7 +497,7 @@ typedef struct vostok_depthwise {
   int32_t alignment_bytes; /* default 16 */
   int32_t bias;            /* 0 or 1 */
   int32_t activation;      /* VOSTOK_ACTIVATION_... */
-  int32_t reserved;        /* 0 */
+  int32_t bias_element;    /* VOSTOK_DTYPE_F32 (default) or the element type */
 } vostok_depthwise;
 
 typedef struct vostok_depthwise_arguments {
@@ -503,7 +505,7 @@ typedef struct vostok_depthwise_arguments {
   int32_t reserved;    /* 0 */
   const void* input;   /* [batch, channels, height, width] */
   const void* filters; /* [channels, kernel, kernel] */
-  const void* bias;    /* float [channels] */
+  const void* bias;    /* [channels], of bias_element */
   void* output;        /* [batch, channels, output height, output width]; shares no element with another */
   void* workspace;     /* 256-byte aligned */
 } vostok_depthwise_arguments;
@@ -518,14 +520,14 @@ typedef struct vostok_bias_activation {
   int32_t alignment_bytes; /* default 16 */
   int32_t bias;            /* default VOSTOK_BIAS_PER_ROW */
   int32_t activation;      /* default VOSTOK_ACTIVATION_RELU */
-  int32_t reserved;        /* 0 */
+  int32_t bias_element;    /* VOSTOK_DTYPE_F32 (default) or the element type */
 } vostok_bias_activation;
 
 typedef struct vostok_bias_activation_arguments {
   uint32_t size;
   int32_t reserved;  /* 0 */
   const void* input; /* [batch, rows, columns] */
-  const void* bias;  /* float */
+  const void* bias;  /* [rows] or [columns], of bias_element */
   void* output;      /* may be `input` */
   void* workspace;   /* 256-byte aligned */
 } vostok_bias_activation_arguments;

@@ -18,6 +18,7 @@ void each_field(const Pass& pass, auto& c, Padding& padding) {
 template <class Pass>
 void each_field(const Pass& pass, auto& c, Epilogue& epilogue) {
   pass("bias", c.bias, epilogue.bias);
+  pass.or_f32("bias_element", c.bias_element, epilogue.bias_element);
   pass("residual", c.residual, epilogue.residual);
   pass("activation", c.activation, epilogue.activation);
   pass("scale", c.scale, epilogue.scale);
@@ -138,6 +139,7 @@ void each_field(const Pass& pass, auto& c, DepthwiseConvolution& problem) {
   each_field(pass, c, problem.padding);
   pass("alignment_bytes", c.alignment_bytes, problem.alignment_bytes);
   pass("bias", c.bias, problem.bias);
+  pass.or_f32("bias_element", c.bias_element, problem.bias_element);
   pass("activation", c.activation, problem.activation);
 }
 
@@ -149,6 +151,7 @@ void each_field(const Pass& pass, auto& c, BiasActivation& problem) {
   pass("columns", c.columns, problem.columns);
   pass("alignment_bytes", c.alignment_bytes, problem.alignment_bytes);
   pass("bias", c.bias, problem.bias);
+  pass.or_f32("bias_element", c.bias_element, problem.bias_element);
   pass("activation", c.activation, problem.activation);
 }
 

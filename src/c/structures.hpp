@@ -66,6 +66,12 @@ class TakeFields {
     }
   }
 
+  /// A type whose default is f32.
+  void or_f32(const char* field, const std::int32_t& from, std::optional<Dtype>& to) const {
+    const Dtype type = enumerator<Dtype>(structure_, field, from);
+    to = type == Dtype::f32 ? std::nullopt : std::optional(type);
+  }
+
   void list(const char* field, const std::int64_t* const& from, const std::int64_t& count, std::vector<std::int64_t>& to) const {
     if (count < 0 || (count > 0 && from == nullptr)) fail_list(structure_, field, count);
     to.assign(from, from + count);
@@ -83,6 +89,8 @@ class GiveFields {
     if constexpr (std::is_same_v<Cpp, std::optional<Dtype>>) to = from ? static_cast<C>(*from) : VOSTOK_DTYPE_DEFAULT;
     else to = static_cast<C>(from);
   }
+
+  void or_f32(const char*, std::int32_t& to, const std::optional<Dtype>& from) const { to = static_cast<std::int32_t>(from.value_or(Dtype::f32)); }
 
   void list(const char*, const std::int64_t*& to, std::int64_t& count, const std::vector<std::int64_t>& from) const {
     to = from.data();

@@ -61,8 +61,7 @@ void write_csr(const Topology& topology, void* row_offsets, void* column_indices
   const ops::CsrArrays arrays = state.arrays();
   if (arrays.wide_offsets && type == IntegerType::i32)
     fail(ErrorCode::invalid_argument, "cannot {}: int32 does not hold {} nonzeros; give int64", what, statistics.nonzeros);
-  const plan::Session& session = *state.session();
-  const ops::Queue queue(session.device(), session.step_kernels(), stream);
+  const ops::Queue queue = plan::queue_on(*state.session(), stream);
   state.note_use(stream);
   ops::gather(queue, arrays.row_offsets, ops::offset_type(arrays.wide_offsets), nullptr, statistics.rows + 1, row_offsets, type);
   ops::gather(queue, arrays.column_indices, ops::integer_type(arrays.index), nullptr, statistics.nonzeros, column_indices, type);

@@ -31,8 +31,8 @@ void multiply() {
   const vostok::Spmm problem{.n = n, .epilogue = {.activation = vostok::Activation::relu}};
   const vostok::SpmmPlan plan = context.plan(problem, mask);
 
-  // Operands in device memory, and the product: queued on a stream as often as wanted. This one is the legacy default stream by its handle.
-  const auto stream = reinterpret_cast<vostok::Stream>(std::uintptr_t{1});
+  // Operands in device memory, and the product: queued on a stream as often as wanted.
+  const vostok::Stream stream = vostok::legacy_stream;
   const vostok::DeviceArray values = upload(context, {1, 2, -3, 4, 5});
   const vostok::DeviceArray dense = upload(context, {1, 0, 0, 1, 2, 2, 1, 1, 3, 3, 0, -1});
   const vostok::DeviceArray product = upload(context, std::vector<float>(rows * n));

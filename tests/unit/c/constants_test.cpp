@@ -87,3 +87,8 @@ TEST_CASE("efforts, policies and provenances have the names that C++ gives them"
   same(Policy{});
   same(Provenance{});
 }
+
+TEST_CASE("the default streams' handles are those of C++") {
+  CHECK(VOSTOK_STREAM_LEGACY == static_cast<void*>(legacy_stream));
+  CHECK(VOSTOK_STREAM_PER_THREAD == static_cast<void*>(per_thread_stream));
+}
