@@ -26,6 +26,11 @@ def test_a_depthwise_convolution(context, rng, element, size, stride, padding):
     windows = patches(wide(x, element), (size, size), stride, sides)
     exact = np.einsum("bcijhw,cij->bchw", windows, wide(filters, element)) + bias[:, None, None]
     assert_close(found, np.maximum(exact, 0), element)
+    own = numbers(rng, (3,), element)
+    again = vostok.depthwise_convolution(
+        x, filters, own, stride=stride, padding=padding, element=element, context=context
+    )
+    assert_close(again, exact - bias[:, None, None] + wide(own, element)[:, None, None], element)
 
 
 def test_columns_of_an_image(context, rng):

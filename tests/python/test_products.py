@@ -127,6 +127,20 @@ def test_epilogues(context, rng, activation):
     assert_close(found, ACTIVATIONS[activation](dense @ x + columns), factor=4)
 
 
+@pytest.mark.parametrize("element", ("f16", "bf16"))
+def test_a_bias_of_the_element_type(context, rng, element):
+    parts = sparse(rng, 16, 24, element=element)
+    a = csr(context, parts, element)
+    x, bias = numbers(rng, (24, 8), element), numbers(rng, (16,), element)
+    found = vostok.spmm(a, x, bias=bias)
+    assert_close(found, parts[1] @ wide(x, element) + wide(bias, element)[:, None], element)
+    single = wide(bias, element).astype(np.float32)
+    assert np.array_equal(vostok.spmm(a, x, bias=single), found)
+    assert_close(vostok.linear(x.T, a, bias), wide(found, element).T, element)
+    with pytest.raises(vostok.InvalidType, match="bias has elements of float64"):
+        vostok.spmm(a, x, bias=single.astype(np.float64))
+
+
 def test_a_linear_layer(context, rng):
     parts = sparse(rng, 16, 24)
     w, dense = csr(context, parts), parts[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._arrays import View, view
 from ._context import Context, default_context
-from ._dense import alignment, packed, typed
+from ._dense import alignment, bias_of, packed, typed
 from ._errors import InvalidArgument, InvalidType
 from ._numbers import Stream, integer
 from ._placement import Placement
@@ -28,7 +28,8 @@ def depthwise_convolution(
     stream: Stream = 0,
 ) -> Any:
     """Every channel with a filter of its own: x [batch, channels, height, width], filters [channels, size, size] (3 or
-    5), bias f32 [channels] -> [batch, channels, height, width]. padding: all sides, or (top, bottom, left, right)."""
+    5), bias [channels], f32 or as x -> [batch, channels, height, width]. padding: all sides, or
+    (top, bottom, left, right)."""
     where = "apply a depthwise convolution"
     image, found = _image(where, x, element)
     kernels = packed(where, "filters", typed(where, "filters", filters, found))
@@ -37,9 +38,7 @@ def depthwise_convolution(
         raise InvalidArgument(
             f"cannot {where}: filters have shape {kernels.shape}, and must have ({channels}, size, size)"
         )
-    added = None if bias is None else packed(where, "bias", typed(where, "bias", bias, "f32"))
-    if added is not None and added.shape != (channels,):
-        raise InvalidArgument(f"cannot {where}: bias has shape {added.shape}, and must have {(channels,)}")
+    added, bias_element = (None, "f32") if bias is None else bias_of(where, bias, channels, found)
     sides = _padding(where, padding)
     size = kernels.shape[1]
     height, width = _sizes(where, image, (size, size), stride, sides)
@@ -58,6 +57,7 @@ def depthwise_convolution(
         element=found,
         alignment_bytes=alignment(*used, output),
         bias=added is not None,
+        bias_element=bias_element,
         activation=activation,
     )
     plan = chosen.plan(problem, stream=place.stream)
@@ -127,7 +127,7 @@ def bias_activation(
     out: Any = None,
     stream: Stream = 0,
 ) -> Any:
-    """activation(x + bias): x [.., rows, columns], bias f32 [rows], or [columns] with bias_per="column". out
+    """activation(x + bias): x [.., rows, columns], bias [rows], f32 or as x, or [columns] with bias_per="column". out
     may be x."""
     where = "add a bias"
     seen, found = floating(where, "x", x, element)
@@ -136,10 +136,8 @@ def bias_activation(
     seen = packed(where, "x", seen)
     if bias_per not in ("row", "column"):
         raise InvalidArgument(f"cannot {where}: bias_per is {bias_per!r}, and may be row or column")
-    added = packed(where, "bias", typed(where, "bias", bias, "f32"))
     length = seen.shape[-2] if bias_per == "row" else seen.shape[-1]
-    if added.shape != (length,):
-        raise InvalidArgument(f"cannot {where}: bias has shape {added.shape}, and must have {(length,)}")
+    added, bias_element = bias_of(where, bias, length, found)
     chosen = default_context() if context is None else context
     place = Placement(where, chosen, stream, seen, added, None if out is None else view(where, "out", out))
     output = place.output(seen.shape, found, out)
@@ -153,6 +151,7 @@ def bias_activation(
         element=found,
         alignment_bytes=alignment(used, addend, output),
         bias=f"per_{bias_per}",
+        bias_element=bias_element,
         activation=activation,
     )
     plan = chosen.plan(problem, stream=place.stream)

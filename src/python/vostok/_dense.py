@@ -37,6 +37,16 @@ def typed(where: str, name: str, array: Any, element: str) -> View:
     return aligned(where, name, seen)
 
 
+def bias_of(where: str, array: Any, length: int, element: str) -> tuple[View, str]:
+    """A bias of that length, packed, and its element type: that of the operands, else f32."""
+    seen = view(where, "bias", array)
+    kind = element if element_of(seen, element) == element else "f32"
+    seen = packed(where, "bias", typed(where, "bias", seen, kind))
+    if seen.shape != (length,):
+        raise InvalidArgument(f"cannot {where}: bias has shape {seen.shape}, and must have {(length,)}")
+    return seen, kind
+
+
 def aligned(where: str, name: str, seen: View) -> View:
     """Elements must lie at multiples of their size: the host's are copied where they do not."""
     size = seen.dtype.itemsize

@@ -34,6 +34,7 @@ _ENUMERATIONS = {
     "nonfinite": "non_finite",
     "value_lifetime": "value_lifetime",
     "bias": "bias",
+    "bias_element": "dtype",
     "activation": "activation",
     "scale": "scale",
     "statistics": "row_statistics",
@@ -66,8 +67,9 @@ class Spmm(Problem["plans.SpmmPlan"]):
     Layouts: row_major or column_major, of B ([k,n] or stored as [n,k]) and C. Leading dimensions and strides count
     elements; 0: packed. alignment_bytes: of every address at execute, the element's size to 16.
     math: strict, accurate or tf32. value_lifetime: per_call, or persistent: values are packed once by plan.pack.
-    bias: none, per_row ([m]) or per_column ([n]), of f32. scale: one, host (execute takes it) or device (an f32
-    in device memory). activation: none, relu, gelu, gelu_tanh or silu.
+    bias: none, per_row ([m]) or per_column ([n]), of bias_element: f32 or the element type.
+    scale: one, host (execute takes it) or device (an f32 in device memory).
+    activation: none, relu, gelu, gelu_tanh or silu.
     """
 
     operation: ClassVar[str] = "spmm"
@@ -93,6 +95,7 @@ class Spmm(Problem["plans.SpmmPlan"]):
     nonfinite: str = "dense"
     value_lifetime: str = "per_call"
     bias: str = "none"
+    bias_element: str = "f32"
     residual: bool = False
     activation: str = "none"
     scale: str = "one"
@@ -212,7 +215,8 @@ class SparseAttentionBackward(Problem["plans.AttentionBackwardPlan"]):
 
 @dataclass(frozen=True)
 class DepthwiseConvolution(Problem["dense_plans.DepthwisePlan"]):
-    """Every channel of [batch, channels, height, width] with a filter [kernel, kernel] of its own; bias f32 [channels].
+    """Every channel of [batch, channels, height, width] with a filter [kernel, kernel] of its own; bias [channels] of
+    bias_element, f32 or the element type.
 
     kernel: 3 or 5; stride: 1 or 2.
     """
@@ -233,12 +237,14 @@ class DepthwiseConvolution(Problem["dense_plans.DepthwisePlan"]):
     element: str = "f32"
     alignment_bytes: int = 16
     bias: bool = False
+    bias_element: str = "f32"
     activation: str = "none"
 
 
 @dataclass(frozen=True)
 class BiasActivation(Problem["dense_plans.BiasActivationPlan"]):
-    """y = activation(x + bias) for dense [batch, rows, columns]; bias f32, per_row or per_column."""
+    """y = activation(x + bias) for dense [batch, rows, columns]; bias per_row or per_column, of
+    bias_element, f32 or the element type."""
 
     operation: ClassVar[str] = "bias_activation"
     masked: ClassVar[bool] = False
@@ -249,6 +255,7 @@ class BiasActivation(Problem["dense_plans.BiasActivationPlan"]):
     element: str = "f32"
     alignment_bytes: int = 16
     bias: str = "per_row"
+    bias_element: str = "f32"
     activation: str = "relu"
 
 

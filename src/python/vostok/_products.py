@@ -8,7 +8,7 @@ from typing import Any
 
 from ._arrays import View, packed_strides, view
 from ._csr import Csr
-from ._dense import alignment, matrices, packed, turned, typed
+from ._dense import alignment, bias_of, matrices, packed, turned, typed
 from ._errors import InvalidArgument, InvalidType
 from ._numbers import Stream, real
 from ._placement import Placement
@@ -33,9 +33,10 @@ def spmm(
 ) -> Any:
     """activation(scale * A B + bias + residual): a [m, k] times b [.., k, n] or [k] -> [.., m, n] or [m].
 
-    bias: f32 [m], or [n] with bias_per="column". residual: as the result. activation: none, relu, gelu, gelu_tanh or
-    silu. math: strict, accurate or tf32. output: the result's element type, default that of a. out: where it is
-    written; accumulate: added to what that holds. Values of a that are batched need b batched by the same axes.
+    bias: f32 or the element type, [m], or [n] with bias_per="column". residual: as the result.
+    activation: none, relu, gelu, gelu_tanh or silu. math: strict, accurate or tf32. output: the result's element
+    type, default that of a. out: where it is written; accumulate: added to what that holds. Values of a that are
+    batched need b batched by the same axes.
     """
     where = "multiply"
     dense = _operand(where, "b", b, a)
@@ -65,7 +66,7 @@ def linear(
 ) -> Any:
     """activation(scale * x W^T + bias + residual), as a layer of a network: x [.., in], w [out, in] -> [.., out].
 
-    bias: f32 [out]. The others: as spmm. Nothing is transposed on the way.
+    bias: f32 or the element type, [out]. The others: as spmm. Nothing is transposed on the way.
     """
     where = "apply a linear layer"
     given = _operand(where, "x", x, w)
@@ -120,7 +121,7 @@ class _Product:
         self.dense = matrices(where, name, self._checked(dense)).view
         self.scale = real(where, "scale", scale)
         self.element = a.element if output is None else output
-        self.bias = self._checked_bias(bias, bias_per)
+        self.bias, bias_element = self._checked_bias(bias, bias_per)
         self.fields: dict[str, Any] = {
             "n": dense.shape[-1],
             "batch": mathematics.prod(dense.shape[:-2]),
@@ -130,6 +131,7 @@ class _Product:
             "sparse_transposed": a.transposed,
             "math": math,
             "bias": "none" if self.bias is None else f"per_{bias_per}",
+            "bias_element": bias_element,
             "activation": activation,
             "scale": "one" if self.scale == 1.0 else "host",
         }
@@ -150,16 +152,13 @@ class _Product:
             )
         return dense
 
-    def _checked_bias(self, bias: Any, per: str) -> View | None:
+    def _checked_bias(self, bias: Any, per: str) -> tuple[View | None, str]:
         if per not in ("row", "column"):
             raise InvalidArgument(f"cannot {self.where}: bias_per is {per!r}, and may be row or column")
         if bias is None:
-            return None
-        seen = packed(self.where, "bias", typed(self.where, "bias", bias, "f32"))
+            return None, "f32"
         length = self.a.shape[0] if per == "row" else self.dense.shape[-1]
-        if seen.shape != (length,):
-            raise InvalidArgument(f"cannot {self.where}: bias has shape {seen.shape}, and must have {(length,)}")
-        return seen
+        return bias_of(self.where, bias, length, self.a.element)
 
     def run(
         self,

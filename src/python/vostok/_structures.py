@@ -128,6 +128,7 @@ Spmm = _structure(
     i32 values_per_batch output index sparse_transposed dense_layout output_layout
     i64 dense_leading output_leading value_stride dense_stride output_stride
     i32 alignment_bytes math deterministic nonfinite value_lifetime bias residual activation scale accumulate
+        bias_element reserved
 """,
 )
 
@@ -241,7 +242,7 @@ Depthwise = _structure(
     i64 batch channels height width
     i32 kernel stride
     i64 padding_top padding_bottom padding_left padding_right
-    i32 alignment_bytes bias activation reserved
+    i32 alignment_bytes bias activation bias_element
 """,
 )
 
@@ -260,7 +261,7 @@ BiasActivation = _structure(
     u32 size
     i32 element
     i64 batch rows columns
-    i32 alignment_bytes bias activation reserved
+    i32 alignment_bytes bias activation bias_element
 """,
 )
 
