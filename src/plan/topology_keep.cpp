@@ -79,7 +79,8 @@ void TopologyState::give_source_back() {
   if (!own_.has_any_packed() && !transposed_.has_any_packed()) fail_release("source", "no packed form was made of it");
   if (digest_.empty() || coded_.coding.empty()) {
     const sparse::Csr structure = host_copy();
-    note_structure(plan::digest_of_structure(structure), sparse::code_structure(structure));
+    if (digest_.empty()) digest_ = plan::digest_of_structure(structure);
+    if (coded_.coding.empty()) coded_ = sparse::code_structure(structure);  // once known it stays: others may read it
   }
   transpose_measured_ = static_cast<bool>(transposed_.row_offsets);
   settle();
