@@ -30,7 +30,7 @@ struct LoadOptions {
   /// What a topology that is made keeps; without effect on one that is given. Values in CSR order ("csr/f32") are read beside the CSR arrays,
   /// which therefore stay.
   Keep keep = Keep::everything;
-  Stream stream = nullptr;  ///< device memory is read behind the work queued so far on it
+  Stream stream = nullptr;  ///< adopted memory is read behind the work queued so far on it, as Context::topology reads
 };
 
 /// Packed values: immutable, bound to the topology that they were packed for and to a format. A handle: cheap to copy, shared,

@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <string>
 
 #include "base/temporary_folder.hpp"
 #include "contains.hpp"
@@ -84,7 +86,7 @@ TEST_CASE("packed values that were saved are loaded without a topology and multi
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
-      CAPTURE(packing.family);
+      CAPTURE(std::string(packing.family));
       CAPTURE(name(packing.problem.element));
       Packed packed(context, packing);
       const std::vector<std::byte> saved = packed.values.save();
@@ -110,7 +112,7 @@ TEST_CASE("of a topology that only executes small lists are left in device memor
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
-      CAPTURE(packing.family);
+      CAPTURE(std::string(packing.family));
       Packed packed(context, packing, sparse::uniform(512, 1024, 0.5, seed));
       const PackedValues loaded = context.load_packed(packed.values.save(), {.keep = Keep::execution});
       const std::int64_t elements = packed.csr.rows * packed.csr.cols, bytes = loaded.topology().device_bytes();
@@ -127,7 +129,7 @@ TEST_CASE("a topology that gave back what packing reads executes, and refuses to
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
-      CAPTURE(packing.family);
+      CAPTURE(std::string(packing.family));
       if (std::string_view(packing.family) == "row_tile") continue;  // packs nothing but a copy
       Packed packed(context, packing);
       const std::vector<std::byte> saved = packed.values.save();
@@ -158,7 +160,7 @@ TEST_CASE("values are packed into the caller's memory and are read in place, als
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
-      CAPTURE(packing.family);
+      CAPTURE(std::string(packing.family));
       Packed packed(context, packing);
       const std::vector<std::byte> saved = packed.values.save(), head = packed.values.save_head();
       REQUIRE(head.size() % 256 == 0);
