@@ -126,20 +126,55 @@ template SoftmaxBackwardPlan Context::plan(const SoftmaxBackward&, const Topolog
 template AttentionPlan Context::plan(const SparseAttention&, const Topology&, const PlanOptions&) const;
 template AttentionBackwardPlan Context::plan(const SparseAttentionBackward&, const Topology&, const PlanOptions&) const;
 
-PackedValues Context::load_packed(const Topology& topology, std::span<const std::byte> bytes) const {
-  const ContextState& state = state_of(*this, "load", "packed values");
-  return at_boundary("load", "packed values", [&] {
-    state.planner->require_usable(topology, nullptr, "load packed values");
-    return plan::load_packed(topology, bytes, "memory");
+namespace {
+
+/// `load` with what its options say, which are checked.
+template <class Load>
+PackedValues loaded(const Context& context, const char* verb, const LoadOptions& options, const Load& load) {
+  constexpr const char* object = "packed values";
+  const ContextState& state = state_of(context, verb, object);
+  return at_boundary(verb, object, [&] {
+    const std::string what = fmt::format("{} {}", verb, object);
+    plan::validate(options, what);
+    if (options.topology) state.planner->require_usable(options.topology, options.stream, what);
+    else state.session->require_no_capture(options.stream, what);
+    return load(state.session);
   });
 }
 
-PackedValues Context::load_packed(const Topology& topology, const std::filesystem::path& path) const {
-  const ContextState& state = state_of(*this, "load", "packed values");
+/// With a topology, an empty handle is none.
+PackedValues loaded_for(const Context& context, const Topology& topology, const auto& load) {
+  const ContextState& state = state_of(context, "load", "packed values");
   return at_boundary("load", "packed values", [&] {
     state.planner->require_usable(topology, nullptr, "load packed values");
-    return plan::load_packed(topology, path);
+    return load();
   });
+}
+
+}  // namespace
+
+PackedValues Context::load_packed(const Topology& topology, std::span<const std::byte> bytes) const {
+  return loaded_for(*this, topology, [&] { return plan::load_packed(topology, bytes, "memory"); });
+}
+
+PackedValues Context::load_packed(const Topology& topology, const std::filesystem::path& path) const {
+  return loaded_for(*this, topology, [&] { return plan::load_packed(topology, path); });
+}
+
+PackedValues Context::load_packed(std::span<const std::byte> bytes, const LoadOptions& options) const {
+  return loaded(*this, "load", options, [&](const auto& session) { return plan::load_packed(session, bytes, options, "memory"); });
+}
+
+PackedValues Context::load_packed(const std::filesystem::path& path, const LoadOptions& options) const {
+  return loaded(*this, "load", options, [&](const auto& session) { return plan::load_packed(session, path, options); });
+}
+
+PackedValues Context::adopt_packed(std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options) const {
+  return loaded(*this, "adopt", options, [&](const auto& session) { return plan::adopt_packed(session, head, values, options); });
+}
+
+PackedValues Context::adopt_packed(const PackedMemory& saved, const LoadOptions& options) const {
+  return loaded(*this, "adopt", options, [&](const auto& session) { return plan::adopt_packed(session, saved, options); });
 }
 
 const DeviceInfo& Context::device() const { return state_of(*this, "describe", "device").session->device().info(); }

@@ -106,6 +106,9 @@ struct PlanOptions {
   /// A call may start while the kernel before it on the stream ends, where that kernel lets it: those of this library do (programmatic
   /// dependent launch, sm_90). It waits before it reads or writes what any kernel may have written. false: it starts afterwards.
   bool overlap_calls = true;
+  /// Only choices that read packed values of this format (PackedValues::format), for values that were packed before; empty: all. Of problems
+  /// whose value_lifetime is persistent. Errors: invalid_argument (no format, another problem), unsupported (no family reads it there).
+  std::string packed_format = {};
 };
 
 /// What this context did so far.
@@ -174,6 +177,18 @@ class Context {
   /// format_mismatch (another structure), wrong_device, invalid_argument, unsupported, no_compiler, missing_kernel, out_of_memory.
   PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes) const;
   PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) const;
+  /// The same without a topology: one of the structure that was saved with the values is made on this device (PackedValues::topology), and no CSR
+  /// arrays are asked of anybody. No more memory is taken than in proportion to the bytes. Errors: as above; io_failure where no
+  /// structure was saved with them (version 1 of the saved form), or it is damaged.
+  PackedValues load_packed(std::span<const std::byte> bytes, const LoadOptions& options = {}) const;
+  PackedValues load_packed(const std::filesystem::path& path, const LoadOptions& options = {}) const;
+
+  /// Packed values that stay where they are, in the caller's device memory: `head` is what PackedValues::save_head gave, in host memory; the values
+  /// begin at `values.data`. They are copied to the host once, to be compared as load_packed compares them, and kernels read them in place.
+  /// Errors: as load_packed; misaligned_pointer (names 256), invalid_argument (too few bytes; host memory where the device is a GPU).
+  PackedValues adopt_packed(std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options = {}) const;
+  /// The same of device memory that holds all that PackedValues::save gave, and nothing else: the head, then the values.
+  PackedValues adopt_packed(const PackedMemory& saved, const LoadOptions& options = {}) const;
 
   /// The choices and trials of the user's own cache and of memory, as `vostok cache dump` writes them: for programs that tune in one
   /// process and broadcast what it found. Kernels are not part of it.

@@ -133,6 +133,10 @@ class Plan : public AnyPlan {
   /// invalid_argument, misaligned_pointer, capture_active, out_of_memory.
   PackedValues pack(Stream stream, const void* values) const
     requires requires(const Problem& problem) { problem.value_lifetime; };
+  /// As pack(), into the caller's memory, of packed_bytes() at least. Packed values that were made there before become these; whoever reads them
+  /// must have done so. Errors: as pack(); misaligned_pointer and invalid_argument for memory that does not suit, or shares bytes with `values`.
+  PackedValues pack_into(Stream stream, const void* values, const PackedMemory& memory) const
+    requires requires(const Problem& problem) { problem.value_lifetime; };
   /// Bytes of device memory that pack() takes; 0 where values are passed at every call.
   std::int64_t packed_bytes() const
     requires requires(const Problem& problem) { problem.value_lifetime; };

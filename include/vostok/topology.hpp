@@ -26,6 +26,8 @@ inline const Stream per_thread_stream = reinterpret_cast<Stream>(std::uintptr_t{
 class IndexArray {
  public:
   constexpr IndexArray() = default;
+  /// Numbers up to 65,535: offsets of no more nonzeros, columns of a matrix with at most 65,536 of them. Wider matrices may use them
+  /// where no column past the first 65,536 has a nonzero.
   constexpr IndexArray(const std::uint16_t* data) : data_(data), bytes_(2) {}  // NOLINT: meant to convert
   constexpr IndexArray(const std::int32_t* data) : data_(data), bytes_(4) {}   // NOLINT
   constexpr IndexArray(const std::int64_t* data) : data_(data), bytes_(8) {}   // NOLINT
@@ -64,6 +66,22 @@ struct TopologyStatistics {
   double sparsity() const;  ///< share of zeros, 0 to 1 (1 for an empty matrix)
 };
 
+/// What a topology keeps in device memory.
+enum class Keep : unsigned char {
+  everything,  ///< the CSR arrays too: every plan can be made of it
+  packing,     ///< packed forms: plans that read packed values are made, and values packed and loaded (Topology::release_source)
+  execution    ///< what executing such plans reads (Topology::release_packing)
+};
+
+constexpr const char* name(Keep value) {
+  switch (value) {
+    case Keep::everything: return "everything";
+    case Keep::packing: return "packing";
+    case Keep::execution: return "execution";
+  }
+  return nullptr;
+}
+
 struct TopologyState;
 
 /// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it, and be outlived by the
@@ -83,6 +101,10 @@ class Topology {
   /// executed. Further plans, packing and loading go on with the packed forms that are there; whatever needs CSR is refused as
   /// invalid_argument. Errors: invalid_argument where a plan that reads CSR is alive, or there is no packed form yet.
   void release_source() const;
+  /// The same, and gives back what only packing reads: two bytes a nonzero and more. Plans that read packed values are made and executed as
+  /// before; packing, loading and plans that pack values at every call are refused as invalid_argument. Errors: as release_source, and
+  /// invalid_argument where a plan that packs values at every call is alive.
+  void release_packing() const;
 
   const std::shared_ptr<TopologyState>& state() const { return state_; }  ///< for the library
 

@@ -104,6 +104,7 @@ enum { VOSTOK_LOG_LEVEL_INFO = 0, VOSTOK_LOG_LEVEL_WARNING = 1 };
 enum { VOSTOK_FIRST_RUN_WORKER = 0, VOSTOK_FIRST_RUN_THIS_PROCESS = 1 };
 enum { VOSTOK_COMPILE_POLICY_ALLOW = 0, VOSTOK_COMPILE_POLICY_NEVER = 1 };
 enum { VOSTOK_PER_MATRIX = 0, VOSTOK_PER_ROW = 1 };
+enum { VOSTOK_KEEP_EVERYTHING = 0, VOSTOK_KEEP_PACKING = 1, VOSTOK_KEEP_EXECUTION = 2 };
 enum {
   VOSTOK_OPERATION_SPMM = 0,
   VOSTOK_OPERATION_SDDMM = 1,
@@ -288,6 +289,9 @@ VOSTOK_API vostok_status vostok_topology_device_bytes(const vostok_topology* top
 /* Gives the CSR arrays back where only plans of packed values are executed; what needs them is then
  * VOSTOK_INVALID_ARGUMENT. So is this call while a plan that reads them is alive. */
 VOSTOK_API vostok_status vostok_topology_release_source(const vostok_topology* topology);
+/* The same, and gives back what only packing reads: plans of packed values are made and executed as before; packing and
+ * loading are then VOSTOK_INVALID_ARGUMENT. */
+VOSTOK_API vostok_status vostok_topology_release_packing(const vostok_topology* topology);
 /* Writes the CSR arrays into device memory, on `stream`: row offsets [rows + 1] and column indices [nonzeros], int32
  * where index_bytes is 4, int64 where it is 8. */
 VOSTOK_API vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices, int32_t index_bytes,
@@ -592,6 +596,7 @@ typedef struct vostok_plan_options {
   void* progress_user;
   int32_t (*stop)(void* user); /* asked between measurements; not 0 ends tuning */
   void* stop_user;
+  const char* packed_format; /* only choices that read packed values of this format; NULL: all */
 } vostok_plan_options;
 
 VOSTOK_API void vostok_plan_options_init(vostok_plan_options* options, size_t size);
@@ -664,16 +669,55 @@ VOSTOK_API vostok_status vostok_execute_im2col(const vostok_plan* plan, void* st
 /* Packs values, as `values` of execute, behind the work queued so far on `stream`; ready for any stream on return. For
  * plans of SpMM whose value_lifetime is persistent. */
 VOSTOK_API vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values, vostok_packed** packed);
+
+/* Device memory of the caller's, for packed values to lie in. Nobody may write it while they are used, but
+ * vostok_plan_pack_into, which makes them others. */
+typedef struct vostok_packed_memory {
+  uint32_t size;
+  int32_t reserved; /* 0 */
+  void* data;       /* 256-byte aligned */
+  int64_t bytes;    /* at least as many as are needed */
+  /* Called once the last handle of the values is gone, not behind queued work, and not where the call fails. NULL: the
+   * caller keeps the memory as long. */
+  void (*release)(void* data, void* user);
+  void* user;
+} vostok_packed_memory;
+
+/* How packed values are loaded that stand alone. */
+typedef struct vostok_load_options {
+  uint32_t size;
+  int32_t keep;                    /* VOSTOK_KEEP_..., of a topology that is made */
+  const vostok_topology* topology; /* of the same structure; NULL: one is made of the structure that was saved */
+  void* stream;                    /* device memory is read behind the work queued so far on it */
+} vostok_load_options;
+
+VOSTOK_API void vostok_packed_memory_init(vostok_packed_memory* memory, size_t size);
+VOSTOK_API void vostok_load_options_init(vostok_load_options* options, size_t size);
+/* As vostok_plan_pack, into memory of vostok_plan_packed_bytes() at least. Values that were packed there before become
+ * these; whoever reads them must have done so. */
+VOSTOK_API vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values, const vostok_packed_memory* memory,
+                                               vostok_packed** packed);
 VOSTOK_API vostok_packed* vostok_packed_retain(vostok_packed* packed);
 VOSTOK_API void vostok_packed_release(vostok_packed* packed);
 VOSTOK_API const char* vostok_packed_format(const vostok_packed* packed);
 VOSTOK_API int64_t vostok_packed_bytes(const vostok_packed* packed);
 VOSTOK_API vostok_status vostok_packed_topology(const vostok_packed* packed, vostok_topology** topology);
-/* All that loading needs. Bytes of unknown origin do no harm. Errors: VOSTOK_IO_FAILURE (damaged, cut short),
- * VOSTOK_FORMAT_MISMATCH (of another structure than the topology's), ... */
+/* All that loading needs: a head, with the structure in it, and the values as they lie in device memory. */
 VOSTOK_API vostok_status vostok_packed_save(const vostok_packed* packed, vostok_bytes** bytes);
+/* The head alone, a multiple of 256 bytes: for vostok_packed_adopt. */
+VOSTOK_API vostok_status vostok_packed_save_head(const vostok_packed* packed, vostok_bytes** bytes);
+/* For `topology`; where that is NULL, for one that is made of the saved structure. Bytes of unknown origin do no harm.
+ * Errors: VOSTOK_IO_FAILURE (damaged, cut short), VOSTOK_FORMAT_MISMATCH (of another structure), ... */
 VOSTOK_API vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data, size_t size,
                                             vostok_packed** packed);
+/* The same as `options` say; they may be NULL. */
+VOSTOK_API vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size, const vostok_load_options* options,
+                                                 vostok_packed** packed);
+/* Packed values that stay where they are, in the caller's device memory: `head`, in host memory, is what
+ * vostok_packed_save_head gave, and `values` begins with the rest. Where `head` is NULL, `values` holds all that
+ * vostok_packed_save gave. `options` may be NULL. Errors: as of loading; VOSTOK_MISALIGNED_POINTER, ... */
+VOSTOK_API vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size, const vostok_packed_memory* values,
+                                             const vostok_load_options* options, vostok_packed** packed);
 
 /* --- Tools ------------------------------------------------------------------------------------------------------- */
 

@@ -99,6 +99,9 @@ constexpr Constant all[] = {
     same(CompilePolicy::never, "never", VOSTOK_COMPILE_POLICY_NEVER),
     same(Per::matrix, "matrix", VOSTOK_PER_MATRIX),
     same(Per::row, "row", VOSTOK_PER_ROW),
+    same(Keep::everything, "everything", VOSTOK_KEEP_EVERYTHING),
+    same(Keep::packing, "packing", VOSTOK_KEEP_PACKING),
+    same(Keep::execution, "execution", VOSTOK_KEEP_EXECUTION),
     operation<Spmm>("spmm", VOSTOK_OPERATION_SPMM),
     operation<Sddmm>("sddmm", VOSTOK_OPERATION_SDDMM),
     operation<Softmax>("softmax", VOSTOK_OPERATION_SOFTMAX),
@@ -121,7 +124,7 @@ consteval bool lists_all() {
 
 static_assert(lists_all<Dtype>() && lists_all<IndexType>() && lists_all<Layout>() && lists_all<Bias>() && lists_all<Activation>() &&
               lists_all<Scale>() && lists_all<Math>() && lists_all<NonFinite>() && lists_all<ValueLifetime>() && lists_all<RowStatistics>() &&
-              lists_all<Saved>());
+              lists_all<Saved>() && lists_all<Keep>());
 
 }  // namespace
 

@@ -44,6 +44,7 @@ constexpr std::string_view enumeration(LogLevel) { return "log_level"; }
 constexpr std::string_view enumeration(FirstRun) { return "first_run"; }
 constexpr std::string_view enumeration(CompilePolicy) { return "compile_policy"; }
 constexpr std::string_view enumeration(Per) { return "per"; }
+constexpr std::string_view enumeration(Keep) { return "keep"; }
 
 inline constexpr std::string_view operation_enumeration = "operation";
 

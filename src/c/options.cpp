@@ -105,6 +105,7 @@ PlanOptions options_of(const vostok_plan_options* given) {
   each_option(TakeFields(Structure<vostok_plan_options>::name), known, options);
   options.stream = stream_of(known.stream);
   if (known.family != nullptr) options.family = known.family;
+  if (known.packed_format != nullptr) options.packed_format = known.packed_format;
   if (known.progress != nullptr)
     options.progress = [progress = known.progress, user = known.progress_user](const std::string& line) { progress(line.c_str(), user); };
   if (known.stop != nullptr) options.stop = [stop = known.stop, user = known.stop_user] { return stop(user) != 0; };

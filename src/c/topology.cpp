@@ -98,6 +98,10 @@ vostok_status vostok_topology_release_source(const vostok_topology* topology) {
   return guarded([&] { topology_of(topology).release_source(); });
 }
 
+vostok_status vostok_topology_release_packing(const vostok_topology* topology) {
+  return guarded([&] { topology_of(topology).release_packing(); });
+}
+
 vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices, std::int32_t index_bytes, void* stream) {
   return guarded([&] {
     const vostok::Topology& source = topology_of(topology);

@@ -76,6 +76,7 @@ struct TopologyNeeds {
   bool packed_fours = false;   ///< the same of packed strips of grain four
   int run_gap_bits = 0;        ///< the same of packed runs with gaps of 4 or 8 bits; 0: none
   bool sparse_strips = false;  ///< the same of sparse strips
+  bool packing = false;        ///< of such a structure also what only packing reads, which may have been released too
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 
   /// Whether this is the structure of a packed form, which stays where the CSR arrays are released.

@@ -34,7 +34,7 @@ namespace vostok::plan {
 ///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);   nothing where they are not
 ///   static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed
 ///   static void take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings
-///   static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values);
+///   static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values, const PackedMemory*);   null: in memory of its own
 template <class Problem>
 struct Operation;
 
@@ -218,7 +218,16 @@ PackedValues Plan<Problem>::pack(Stream stream, const void* values) const
 {
   using Op = plan::Operation<Problem>;
   const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "pack values for", Op::object);
-  return at_boundary("pack values for", Op::object, [&] { return Op::pack(state, stream, values); });
+  return at_boundary("pack values for", Op::object, [&] { return Op::pack(state, stream, values, nullptr); });
+}
+
+template <class Problem>
+PackedValues Plan<Problem>::pack_into(Stream stream, const void* values, const PackedMemory& memory) const
+  requires requires(const Problem& problem) { problem.value_lifetime; }
+{
+  using Op = plan::Operation<Problem>;
+  const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "pack values for", Op::object);
+  return at_boundary("pack values for", Op::object, [&] { return Op::pack(state, stream, values, &memory); });
 }
 
 template <class Problem>

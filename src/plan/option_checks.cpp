@@ -40,4 +40,8 @@ void validate(const PlanOptions& options) {
     fail(ErrorCode::invalid_argument, "cannot {}: PlanOptions::budget_seconds = {} is no time", verb, options.budget_seconds);
 }
 
+void validate(const LoadOptions& options, const std::string& what) {
+  require_enumerator(what.c_str(), "LoadOptions::keep", options.keep, Keep::execution);
+}
+
 }  // namespace vostok::plan

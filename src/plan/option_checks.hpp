@@ -1,6 +1,8 @@
 // What options may hold. Problems have such checks of their own (ops/<operation>/problem.cpp).
 #pragma once
 
+#include <string>
+
 #include <vostok/context.hpp>
 
 namespace vostok::plan {
@@ -8,5 +10,7 @@ namespace vostok::plan {
 /// Throws invalid_argument for an enumerator that is none, a negative number, or a time that is none, naming the field and its value.
 void validate(const Options& options);
 void validate(const PlanOptions& options);
+/// `what` cannot be done: "load packed values".
+void validate(const LoadOptions& options, const std::string& what);
 
 }  // namespace vostok::plan

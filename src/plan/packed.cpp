@@ -18,7 +18,7 @@ namespace {
 constexpr const char* transposed_suffix = "/transposed";
 
 void pack_values(const ops::Queue& queue, Session& session, const PackedState& packed, const PackSource& source) {
-  ops::Launch launch = packed.kind.packing->pack_launch({.topology = packed_form(packed.topology, packed.kind),
+  ops::Launch launch = packed.kind.packing->pack_launch({.topology = packed.topology.state()->pointers(packed.kind.packing_needs()),
                                                          .element = source.element,
                                                          .value_stride = source.stride,
                                                          .sets = packed.kind.sets,
@@ -39,6 +39,17 @@ void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSour
     auto* const to = static_cast<char*>(packed.memory()) + set * ops::persistent_value_stride(nonzeros) * size_of(source.element);
     ops::gather(queue, from, type, nullptr, nonzeros, to, type);
   }
+}
+
+/// Room that nothing is written to, behind each set.
+void clear_gaps(const PackedState& packed, Stream stream) {
+  if (packed.bytes() == 0) return;
+  const std::int64_t set_bytes = packed.bytes() / packed.kind.sets;
+  const std::int64_t used = packed.kind.packing != nullptr ? packed.kind.packing->used_bytes(packed_form(packed.topology, packed.kind))
+                                                           : packed.topology.nonzeros() * size_of(packed.kind.element);
+  if (used == set_bytes) return;
+  auto* const memory = static_cast<char*>(packed.memory());
+  for (std::int64_t set = 0; set < packed.bytes(); set += set_bytes) packed.session->device().fill(stream, memory + set + used, 0, set_bytes - used);
 }
 
 }  // namespace
@@ -62,6 +73,12 @@ ops::TopologyNeeds PackedKind::needs() const {
   ops::TopologyNeeds needs = packing->needs();
   needs.transposed = transposed;
   return needs;
+}
+
+ops::TopologyNeeds PackedKind::packing_needs() const {
+  ops::TopologyNeeds all = needs();
+  all.packing = true;
+  return all;
 }
 
 PackedKind packed_kind(const ops::SpmmQuery& query, const std::string& format) {
@@ -101,10 +118,24 @@ void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
   }
 }
 
-PackedValues empty_packed(const Topology& topology, const PackedKind& kind) {
-  auto state = std::make_shared<PackedState>(topology, kind, packed_bytes(topology, kind));
-  const void* const memory = state->memory();
-  return {std::move(state), memory};
+void require_memory(const device::Device& device, const PackedMemory& memory, std::int64_t bytes, const char* what) {
+  constexpr std::uintptr_t alignment = 256;
+  if (memory.bytes < bytes) fail(ErrorCode::invalid_argument, "cannot {}: the memory has {} bytes, and {} are needed", what, memory.bytes, bytes);
+  if (bytes == 0) return;
+  if (memory.data == nullptr) fail(ErrorCode::invalid_argument, "cannot {}: the memory is null, and {} bytes are needed", what, bytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
+  if (const std::uintptr_t lowest = address & (~address + 1); lowest < alignment)
+    fail(ErrorCode::misaligned_pointer, "cannot {}: the memory is aligned to {} bytes, and must be to {}", what, lowest, alignment);
+  if (device.info().gpu && !device.is_device_pointer(memory.data))
+    fail(ErrorCode::invalid_argument, "cannot {}: the memory lies on the host, and kernels of a GPU read it; load_packed copies", what);
+}
+
+PackedValues empty_packed(const Topology& topology, const PackedKind& kind, const PackedMemory* memory) {
+  const std::int64_t bytes = packed_bytes(topology, kind);
+  auto state =
+      memory != nullptr ? std::make_shared<PackedState>(topology, kind, bytes, *memory) : std::make_shared<PackedState>(topology, kind, bytes);
+  const void* const data = state->memory();
+  return {std::move(state), data};
 }
 
 void queue_packing(const PackedState& packed, const PackSource& source, Stream stream) {
@@ -115,10 +146,13 @@ void queue_packing(const PackedState& packed, const PackSource& source, Stream s
   else copy_csr(queue, packed, source);
 }
 
-PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream) {
-  PackedValues packed = empty_packed(topology, kind);
-  const device::Device& device = packed.state()->session->device();
+PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream, const PackedMemory* memory) {
+  const device::Device& device = topology.state()->session()->device();
+  const auto held = kind.packing != nullptr ? topology.state()->hold(kind.packing_needs()) : nullptr;
+  if (memory != nullptr) require_memory(device, *memory, packed_bytes(topology, kind), "pack values");
+  PackedValues packed = empty_packed(topology, kind, memory);
   device.wait_for(stream);
+  clear_gaps(*packed.state(), device.own_stream());
   queue_packing(*packed.state(), source, device.own_stream());
   device.synchronize(device.own_stream());
   return packed;
@@ -129,7 +163,12 @@ PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSo
 PackedState::PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes)
     : session(of.state()->session()), topology(std::move(of)), kind(as) {
   if (bytes > 0) memory_ = device::Buffer(session->device(), bytes);
+  data_ = memory_.data();
+  bytes_ = memory_.bytes();
 }
+
+PackedState::PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes, const PackedMemory& memory)
+    : session(of.state()->session()), topology(std::move(of)), kind(as), owner_(memory.owner), data_(memory.data), bytes_(bytes) {}
 
 PackedState::~PackedState() { session->release(memory_.release(), used_); }
 

@@ -21,6 +21,10 @@ ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& ki
 /// Bytes of device memory. Makes the topology's part where it is missing. Errors: unsupported.
 std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind);
 
+/// Refuses memory in which packed values of so many bytes cannot lie; `what` they should: "adopt packed values". Errors: invalid_argument,
+/// misaligned_pointer.
+void require_memory(const device::Device& device, const PackedMemory& memory, std::int64_t bytes, const char* what);
+
 /// Values as a user has them, in device memory.
 struct PackSource {
   const void* values = nullptr;
@@ -31,9 +35,10 @@ struct PackSource {
 /// Queues the packing of values into memory that has room for them. Errors: no_compiler, missing_kernel.
 void queue_packing(const PackedState& packed, const PackSource& source, Stream stream);
 
-/// Reads behind the work queued so far on `stream`, on the library's own stream; complete on return. Errors: out_of_memory, no_compiler,
-/// missing_kernel.
-PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream);
+/// Reads behind the work queued so far on `stream`, on the library's own stream; complete on return. `memory`: of the caller, to pack into. Bytes
+/// that packing does not write are 0: the same values are the same bytes. Errors: out_of_memory, no_compiler, missing_kernel, as
+/// require_memory.
+PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream, const PackedMemory* memory = nullptr);
 
 /// What pack() runs.
 struct PackingKernel {
@@ -45,7 +50,7 @@ PackingKernel packing_kernel(const PackedKind& kind, Dtype element);
 /// Loads what pack() runs, so that it need not compile; where nothing may be compiled and nothing is stored, pack() will say so.
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element);
 
-/// Nothing was written yet.
-PackedValues empty_packed(const Topology& topology, const PackedKind& kind);
+/// Nothing was written yet. `memory`: of the caller, to lie in, with whatever is there.
+PackedValues empty_packed(const Topology& topology, const PackedKind& kind, const PackedMemory* memory = nullptr);
 
 }  // namespace vostok::plan

@@ -25,7 +25,8 @@ struct PackedKind {
   Dtype element = Dtype::f32;                  ///< of CSR values; f32 of packed ones
   std::int64_t sets = 1;                       ///< of values: one for each product of a batch, or one
 
-  ops::TopologyNeeds needs() const;  ///< the form of a topology that packed values are made from
+  ops::TopologyNeeds needs() const;          ///< the form of a topology that packed values are of; only of a packed kind,
+  ops::TopologyNeeds packing_needs() const;  ///< and what packing reads beside
 
   std::string format() const;  ///< of one set: what users see
   /// Of one set of what such a name says; nothing where it is none.
@@ -38,21 +39,26 @@ struct PackedKind {
 struct PackedState {
   /// Allocates. `bytes` is 0 where there is nothing to keep.
   PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes);
+  /// In the caller's memory, which suits (require_memory).
+  PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes, const PackedMemory& memory);
   ~PackedState();
   PackedState(const PackedState&) = delete;
   PackedState& operator=(const PackedState&) = delete;
 
   /// Lock-free: `execute` says on which stream it queued work that reads them.
   void note_use(Stream stream) const noexcept { used_.note(stream); }
-  void* memory() const { return memory_.data(); }
-  std::int64_t bytes() const { return memory_.bytes(); }
+  void* memory() const { return data_; }
+  std::int64_t bytes() const { return bytes_; }
 
   const std::shared_ptr<plan::Session> session;
   const Topology topology;  ///< kernels read its part of the format
   const plan::PackedKind kind;
 
  private:
-  device::Buffer memory_;
+  device::Buffer memory_;  ///< empty where it is the caller's
+  std::shared_ptr<const void> owner_;
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
   mutable plan::StreamSet used_;
 };
 

@@ -23,7 +23,7 @@ struct Choice {
   std::shared_ptr<const Decision> decision;
   std::vector<ops::Launch> launches;
   std::int64_t workspace_bytes = 0;
-  std::shared_ptr<const void> source = {};  ///< keeps the topology's CSR arrays, where the launches read them
+  std::shared_ptr<const void> source = {};  ///< keeps what the launches read of the topology beside packed forms for products
 };
 
 }  // namespace plan

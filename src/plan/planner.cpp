@@ -47,7 +47,7 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
   Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
   const FieldMap& config = choice.decision->config;
   const ops::TopologyNeeds needs = family.needs(*choice.query, config);
-  if (topology && !needs.packed()) choice.source = topology.state()->hold_source();
+  if (topology) choice.source = topology.state()->hold(needs);
   choice.launches = family.launches(*choice.query, config, pointers_of(topology, needs));
   for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
   choice.workspace_bytes = round_up(family.workspace_bytes(*choice.query, config), workspace_alignment_bytes);
@@ -63,7 +63,10 @@ Choice Planner::choose(const Task& task, const PlanOptions& options) const { ret
 std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Task>& tasks, const PlanOptions& options) const {
   PlanOptions share = options;
   if (!tasks.empty()) share.budget_seconds /= static_cast<double>(tasks.size());
-  if (tasks.size() > 1 && tasks.front().packing) return decide_alike(tasks, share);
+  if (!tasks.empty() && !options.packed_format.empty() && !tasks.front().packing)
+    fail(ErrorCode::invalid_argument,
+         "cannot plan: PlanOptions::packed_format is for problems whose values are packed once (value_lifetime = persistent)");
+  if (!tasks.empty() && tasks.front().packing && (tasks.size() > 1 || !options.packed_format.empty())) return decide_alike(tasks, share);
   std::vector<std::shared_ptr<const Decision>> decisions;
   decisions.reserve(tasks.size());
   for (const Task& task : tasks) decisions.push_back(decide(task, share));
@@ -78,17 +81,32 @@ std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptio
   return choices;
 }
 
+namespace {
+
+/// The formats that choices may share, in the order in which they are tried; `own`: what each would read.
+std::vector<std::string> shared_formats(const std::vector<std::string>& own, const Task& task, const std::string& wanted) {
+  if (!wanted.empty()) {
+    const auto format = task.packing->family_format(wanted);
+    if (!format) fail(ErrorCode::invalid_argument, "cannot plan: PlanOptions::packed_format = \"{}\" is no format of the problem's values", wanted);
+    return {*format};
+  }
+  std::vector<std::string> formats;
+  for (const std::string& format : std::views::reverse(own))
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  formats.emplace_back();  // CSR
+  return formats;
+}
+
+}  // namespace
+
 std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const {
   std::vector<std::shared_ptr<const Decision>> decisions;
-  std::vector<std::string> own;      // the format that each would read
-  std::vector<std::string> formats;  // in the order in which they are tried
+  std::vector<std::string> own;
   for (const Task& task : tasks) {
     decisions.push_back(decide(task, options));
     own.push_back(decisions.back()->family->packed_format(*task.query, decisions.back()->config));
   }
-  for (const std::string& format : std::views::reverse(own))
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
-  formats.emplace_back();  // CSR
+  const std::vector<std::string> formats = shared_formats(own, tasks.front(), options.packed_format);
   const auto serves_all = [&](const std::string& format) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       std::string reasons;
@@ -97,6 +115,9 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
     return true;
   };
   const auto shared = std::find_if(formats.begin(), formats.end() - 1, serves_all);
+  if (!options.packed_format.empty() && !serves_all(*shared))
+    fail(ErrorCode::unsupported, "cannot plan: no family reads packed values of PlanOptions::packed_format = \"{}\" for every n of the problem",
+         options.packed_format);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
     if (!task.packing || own[i] == *shared) continue;
@@ -157,7 +178,9 @@ std::vector<Beside::Job> Planner::other_kernels(const Task& task, const Decision
   std::vector<Beside::Job> jobs;
   for (std::size_t i = 1; i < launches.size(); ++i)
     jobs.emplace_back([this, &launch = launches[i]] { session_->kernels().get(launch.request(), launch.shared_bytes()); });
-  if (task.topology) jobs.emplace_back([&] { pointers_of(task.topology, decision.family->needs(*task.query, decision.config)); });
+  // Of a topology that gave back what this would read, a choice of another format may be made instead.
+  const ops::TopologyNeeds needs = decision.family->needs(*task.query, decision.config);
+  if (task.topology && task.topology.state()->serves(needs)) jobs.emplace_back([&task, needs] { pointers_of(task.topology, needs); });
   const std::string format = decision.family->packed_format(*task.query, decision.config);
   if (task.packing && !format.empty()) {
     jobs.emplace_back([this, kernel = task.packing->kernel(format)] { session_->kernels().get(kernel.request, kernel.shared_bytes); });

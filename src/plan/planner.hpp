@@ -21,6 +21,8 @@ struct PackingKernel;
 struct TaskPacking {
   /// The query for configs that read this format only.
   std::function<std::shared_ptr<const ops::Query>(const std::string& format)> restricted;
+  /// What Family::packed_format answers for values of this PackedValues::format; nothing where the query's are never packed so.
+  std::function<std::optional<std::string>(const std::string& format)> family_format;
   /// Values that are laid out as the query says, in a format, for the task's topology or one of the same structure.
   std::function<PackedValues(const Topology& topology, const std::string& format, const void* values)> pack;
   /// What that runs.

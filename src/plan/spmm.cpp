@@ -1,4 +1,6 @@
 // SpMM from problem to plan and through `execute`.
+#include <algorithm>
+
 #include "ops/spmm/problem.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/operation.hpp"
@@ -88,11 +90,17 @@ struct Operation<Spmm> {
       narrower->add_to_keys(fmt::format(" packed_format={}", format));
       return narrower;
     };
+    const auto family_format = [query, &spmm](const std::string& format) -> std::optional<std::string> {
+      const auto kind = PackedKind::parse(format);
+      if (!kind || (kind->packing != nullptr ? kind->transposed != spmm.problem.sparse_transposed : kind->element != spmm.problem.element))
+        return std::nullopt;
+      return kind->packing != nullptr ? kind->packing->name() : std::string();
+    };
     const auto pack = [query, &spmm](const Topology& of, const std::string& format, const void* values) {
       return plan::pack(of, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()}, nullptr);
     };
     const auto kernel = [query, &spmm](const std::string& format) { return packing_kernel(packed_kind(spmm, format), spmm.problem.element); };
-    return TaskPacking{.restricted = restricted, .pack = pack, .kernel = kernel};
+    return TaskPacking{.restricted = restricted, .family_format = family_format, .pack = pack, .kernel = kernel};
   }
 
   static void finish(State& state) {
@@ -120,20 +128,27 @@ struct Operation<Spmm> {
     call.values = packed->memory();  // of families that read CSR values
   }
 
-  static PackedValues pack(const State& state, Stream stream, const void* values) {
+  static PackedValues pack(const State& state, Stream stream, const void* values, const PackedMemory* memory) {
     const Spmm& problem = state.problem;
     state.session->require_no_capture(stream, "pack values");
     if (!state.packed) fail(ErrorCode::invalid_argument, "cannot pack values: the plan's value_lifetime is per_call; plan with persistent");
     const Wanted wanted = needed_if(state.topology.nonzeros() > 0 && state.packed->sets > 0);
     const Operand operand{.name = "values", .wanted = wanted, .alignment_bytes = declared(problem.alignment_bytes, problem.element), .region = {}};
     require_pointers(object, {&operand, 1}, {&values, 1});
-    return plan::pack(
-        state.topology, *state.packed,
-        {.values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()},
-        stream);
+    const PackSource source{
+        .values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()};
+    if (memory != nullptr) require_apart_from(*memory, state, source);
+    return plan::pack(state.topology, *state.packed, source, stream, memory);
   }
 
  private:
+  static void require_apart_from(const PackedMemory& memory, const State& state, const PackSource& source) {
+    const std::int64_t elements = (std::max<std::int64_t>(state.packed->sets, 1) - 1) * source.stride + state.topology.nonzeros();
+    const AddressRange values(source.values, elements * size_of(source.element));
+    if (values.meets({memory.data, packed_bytes(state.topology, *state.packed)}))
+      fail(ErrorCode::invalid_argument, "cannot pack values: the memory shares bytes with the values");
+  }
+
   [[noreturn]] static void fail_lifetime(const char* given, const char* wanted) {
     fail(ErrorCode::invalid_argument, "cannot execute SpMM: .{} is given, and a plan of this value_lifetime takes .{}", given, wanted);
   }

@@ -187,19 +187,20 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
   const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more where a strip has an odd number
   using Memory = ops::QueuedMemory;
   const std::int64_t headers = strips * packed_header_words(grain), left_starts = grain == PackedGrain::four ? rows + 1 : 0;
-  PackedParts parts{.tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + Memory::bytes_of<std::uint32_t>(left_starts) +
+  const std::int64_t offsets_bytes = Memory::bytes_of<std::uint32_t>(strips + 1);
+  PackedParts parts{.offsets = Memory(queue, 2 * offsets_bytes + Memory::bytes_of<std::uint32_t>(left_starts)),
+                    .tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + offsets_bytes +
                                                 Memory::bytes_of<std::int32_t>(strips * packed_strip_rows() + rows) +
-                                                3 * Memory::bytes_of<std::uint32_t>(strips + 1) + Memory::bytes_of<std::uint16_t>(slots) +
-                                                Memory::bytes_of<std::int32_t>(placed))};
+                                                Memory::bytes_of<std::uint16_t>(slots) + Memory::bytes_of<std::int32_t>(placed))};
   ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(headers),
                                 .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows() + rows),
                                 .slot_offsets = parts.tables.take<std::uint32_t>(strips + 1),
                                 .slots = parts.tables.take<std::uint16_t>(slots)};
-  for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.tables.take<std::uint32_t>(strips + 1);
+  for (std::uint32_t*& offsets : pointers.unit_offsets) offsets = parts.offsets.take<std::uint32_t>(strips + 1);
   if (placed > 0) pointers.value_places = parts.tables.take<std::int32_t>(placed);
   ops::LeftOverParts left_over;
   if (grain == PackedGrain::four) {
-    pointers.left_starts = parts.tables.take<std::uint32_t>(left_starts);
+    pointers.left_starts = parts.offsets.take<std::uint32_t>(left_starts);
     pointers.left_over = [&](std::uint32_t left) {
       parts.structure.left = left;
       parts.left_over = Memory(queue, Memory::bytes_of<std::uint32_t>(left) + Memory::bytes_of<std::int32_t>(left));
@@ -331,47 +332,6 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
                            .tile_count = static_cast<unsigned>(table.count)};
   }
   return pointers;
-}
-
-template <class Self, class Visit>
-void TopologyForms::visit_source(Self& self, Visit&& visit) {
-  for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
-  for (auto& [key, table] : self.slot_tables)
-    for (auto* memory : {&table.records, &table.columns}) visit(*memory);
-  for (auto& [entries, table] : self.strip_tables) visit(table.strips);
-  for (auto& [items, table] : self.chunk_tables) visit(table.chunks);
-  for (auto& [rows, starts] : self.panel_tables) visit(starts);
-  for (auto& [shape, table] : self.tile_tables)
-    for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
-}
-
-template <class Self, class Visit>
-void TopologyForms::visit_memory(Self& self, Visit&& visit) {
-  visit_source(self, visit);
-  for (auto& [grain, parts] : self.packed)
-    for (auto* memory : {&parts.tables, &parts.left_over}) visit(*memory);
-  for (auto& [bits, table] : self.run_tables)
-    for (auto* memory : {&table.row_runs, &table.starts, &table.counts, &table.codes, &table.firsts, &table.positions}) visit(*memory);
-  auto& sparse = self.sparse;
-  for (auto* memory : {&sparse.groups, &sparse.headers, &sparse.nonzero_offsets, &sparse.unit_offsets, &sparse.sources}) visit(*memory);
-}
-
-std::int64_t TopologyForms::bytes() const {
-  std::int64_t sum = 0;
-  visit_memory(*this, [&](const ops::QueuedMemory& memory) { sum += memory.bytes(); });
-  return sum;
-}
-
-void TopologyForms::release(Session& session, const StreamSet& used) noexcept {
-  visit_memory(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
-}
-
-void TopologyForms::release_source(Session& session, const StreamSet& used) noexcept {
-  visit_source(*this, [&](ops::QueuedMemory& memory) { session.release(memory.give_away(), used); });
-  slot_tables.clear();
-  strip_tables.clear();
-  tile_tables.clear();
-  host_offsets = {};
 }
 
 }  // namespace vostok::plan

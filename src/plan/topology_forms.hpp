@@ -67,8 +67,11 @@ struct TopologyForms {
   };
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
+  // Of packed forms some parts are read by packing alone: structures point to them until release_packing.
+
   struct PackedParts {
-    ops::QueuedMemory tables;          ///< all that the structure points to, but for what is
+    ops::QueuedMemory offsets;         ///< what products read: unit_offsets and left_starts
+    ops::QueuedMemory tables;          ///< what packing reads beside, but for what is
     ops::QueuedMemory left_over = {};  ///< left over
     PackedStructure structure = {};
   };
@@ -79,8 +82,8 @@ struct TopologyForms {
     ops::QueuedMemory starts = {};
     ops::QueuedMemory counts = {};
     ops::QueuedMemory codes = {};
-    ops::QueuedMemory firsts = {};
-    ops::QueuedMemory positions = {};  ///< a copy: it stays where the source is released
+    ops::QueuedMemory firsts = {};     ///< read by packing alone,
+    ops::QueuedMemory positions = {};  ///< like these; a copy: it stays where the source is released
     PackedRuns structure = {};
   };
   std::map<int, RunTable> run_tables;  ///< by the bits of gaps
@@ -89,7 +92,7 @@ struct TopologyForms {
     ops::QueuedMemory groups;
     ops::QueuedMemory headers = {};
     ops::QueuedMemory nonzero_offsets = {};
-    ops::QueuedMemory unit_offsets = {};
+    ops::QueuedMemory unit_offsets = {};  ///< all that products read
     ops::QueuedMemory sources = {};
     SparseStructure structure = {};
     bool made = false;
@@ -119,10 +122,14 @@ struct TopologyForms {
   void release(Session& session, const StreamSet& used) noexcept;
   /// The same of all but packed forms.
   void release_source(Session& session, const StreamSet& used) noexcept;
+  /// Of packed forms what packing alone reads.
+  void release_packing(Session& session, const StreamSet& used) noexcept;
 
  private:
   template <class Self, class Visit>
   static void visit_source(Self& self, Visit&& visit);
+  template <class Self, class Visit>
+  static void visit_packing(Self& self, Visit&& visit);
   template <class Self, class Visit>
   static void visit_memory(Self& self, Visit&& visit);
   void derive_columns(const ops::Queue& queue, IndexType index, bool& queued);

@@ -83,15 +83,6 @@ ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuri
   fail(ErrorCode::invalid_topology, "cannot use topology: its arrays changed while they were copied");
 }
 
-template <class T>
-std::string_view bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-std::string digest_of_structure(const sparse::Csr& csr) {
-  return Digest().add(csr.rows).add(csr.cols).add(bytes_of(csr.row_offsets)).add(bytes_of(csr.column_indices)).hex();
-}
-
 }  // namespace
 
 TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream) : session_(std::move(session)) {
@@ -264,6 +255,7 @@ const TopologyStatistics& TopologyState::statistics(bool transposed) {
 ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   const std::lock_guard lock(mutex_);
   plan::TopologyForms& forms = needs.transposed ? transposed_ : own_;
+  if (needs.packing) require_packing();
   if (released_ && forms.has_packed(needs)) return forms.pointers(needs);
   require_source();
   if (needs.transposed) require_transpose();
@@ -278,71 +270,14 @@ void TopologyState::settle() {
   unsettled_ = false;
 }
 
-ops::CsrArrays TopologyState::arrays() const {
-  require_source();
-  return own_.arrays();
-}
-
-void TopologyState::require_source() const {
-  if (released_) fail(ErrorCode::invalid_argument, "cannot read the CSR arrays of a topology: release_source gave them back");
-}
-
-std::shared_ptr<const void> TopologyState::hold_source() const {
-  const std::lock_guard lock(mutex_);
-  require_source();
-  return source_;
-}
-
-void TopologyState::release_source() {
-  const std::lock_guard lock(mutex_);
-  if (released_) return;
-  if (const long readers = source_.use_count() - 1; readers > 0)
-    fail(ErrorCode::invalid_argument, "cannot release the source of a topology: {} choices of plans that are alive read it", readers);
-  if (!own_.has_any_packed() && !transposed_.has_any_packed())
-    fail(ErrorCode::invalid_argument, "cannot release the source of a topology: no packed form was made of it");
-  if (digest_.empty()) digest_ = digest_of_structure(host_copy());
-  transpose_measured_ = static_cast<bool>(transposed_.row_offsets);
-  settle();
-  released_ = true;
-  own_.release_source(*session_, used_);
-  transposed_.release_source(*session_, used_);
-}
-
-std::string TopologyState::structure_digest() {
-  const std::lock_guard lock(mutex_);
-  if (digest_.empty()) digest_ = digest_of_structure(host_copy());
-  return digest_;
-}
-
 std::int64_t TopologyState::device_bytes() const {
   const std::lock_guard lock(mutex_);
   return own_.bytes() + transposed_.bytes();
 }
 
-sparse::Csr TopologyState::host_copy() const {
-  device::Device& device = session_->device();
-  const ops::CsrArrays arrays = this->arrays();
-  sparse::Csr csr;
-  csr.rows = arrays.rows;
-  csr.cols = arrays.cols;
-  csr.row_offsets = own_.host_offsets;
-  if (csr.row_offsets.empty())
-    csr.row_offsets = plan::read_indices(device, plan::array_of(arrays.row_offsets, ops::offset_type(arrays.wide_offsets)), 0, arrays.rows + 1);
-  const std::vector<std::int64_t> columns =
-      plan::read_indices(device, plan::array_of(arrays.column_indices, ops::integer_type(arrays.index)), 0, arrays.nonzeros);
-  csr.column_indices.assign(columns.begin(), columns.end());
-  return csr;
-}
-
 const TopologyStatistics& Topology::statistics() const {
   if (!state_) fail(ErrorCode::invalid_argument, "cannot read topology: the handle is empty");
   return std::as_const(*state_).statistics();
-}
-
-void Topology::release_source() const {
-  if (!state_) fail(ErrorCode::invalid_argument, "cannot release the source of a topology: the handle is empty");
-  state_->session()->device().require_here("release the source of a topology");
-  at_boundary("release", "the source of a topology", [&] { state_->release_source(); });
 }
 
 std::int64_t Topology::device_bytes() const {

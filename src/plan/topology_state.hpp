@@ -13,9 +13,17 @@
 #include "ops/family.hpp"
 #include "plan/session.hpp"
 #include "plan/topology_forms.hpp"
+#include "sparse/coded_structure.hpp"
 #include "sparse/csr.hpp"
 
 namespace vostok {
+
+namespace plan {
+
+/// The same for every matrix that has this structure.
+std::string digest_of_structure(const sparse::Csr& csr);
+
+}  // namespace plan
 
 struct TopologyState {
  public:
@@ -36,16 +44,25 @@ struct TopologyState {
   /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
+  /// Whether they need nothing that was released.
+  bool serves(const ops::TopologyNeeds& needs) const;
+
   /// The structure itself, in the types that it is kept in. Errors: invalid_argument where it was released.
   ops::CsrArrays arrays() const;
 
-  /// Keeps the CSR arrays, and what was derived from them, as long as it lives. Errors: invalid_argument where they were released.
-  std::shared_ptr<const void> hold_source() const;
+  /// Keeps what release_source and release_packing give back of these forms, as long as it lives. Errors: invalid_argument where that was released.
+  std::shared_ptr<const void> hold(const ops::TopologyNeeds& needs) const;
   /// Gives all but packed forms back (Topology::release_source).
   void release_source();
+  /// And of those what only packing reads (Topology::release_packing).
+  void release_packing();
 
   /// A digest of the structure, the same for every topology that has it. Waits for the device the first time.
   std::string structure_digest();
+  /// The structure as files carry it. Waits for the device the first time; stays on the host from then on.
+  const sparse::CodedStructure& coded_structure();
+  /// For a topology made of such a structure: both are known.
+  void note_structure(std::string digest, sparse::CodedStructure coded);
 
   /// The structure on the host, read back from the device: for references, not for planning.
   sparse::Csr host_copy() const;
@@ -70,6 +87,8 @@ struct TopologyState {
   void require_transposed_offsets();
   void require_transpose();
   void require_source() const;
+  void require_packing() const;
+  void give_source_back();
   void settle();
 
   std::shared_ptr<plan::Session> session_;
@@ -78,11 +97,14 @@ struct TopologyState {
   plan::TopologyForms transposed_;
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   bool transpose_measured_ = false;
-  std::optional<TopologyStatistics> known_transpose_;                    ///< from the host, where no kernel can measure it
-  std::vector<std::string> missing_steps_;                               ///< why kernels of the rehearsal are not there
-  std::string digest_;                                                   ///< empty: not yet known
-  std::shared_ptr<const char> source_ = std::make_shared<const char>();  ///< whoever reads the CSR arrays has a copy
-  std::atomic<bool> released_ = false;                                   ///< the CSR arrays are gone
+  std::optional<TopologyStatistics> known_transpose_;                     ///< from the host, where no kernel can measure it
+  std::vector<std::string> missing_steps_;                                ///< why kernels of the rehearsal are not there
+  std::string digest_;                                                    ///< empty: not yet known
+  sparse::CodedStructure coded_;                                          ///< without a coding: not yet known
+  std::shared_ptr<const char> source_ = std::make_shared<const char>();   ///< whoever reads the CSR arrays has a copy
+  std::atomic<bool> released_ = false;                                    ///< the CSR arrays are gone
+  std::shared_ptr<const char> packing_ = std::make_shared<const char>();  ///< whoever reads what packing alone reads has a copy
+  std::atomic<bool> packing_released_ = false;
   plan::StreamSet used_;
 };
 

@@ -54,8 +54,8 @@ tune::Frame WorkerClient::open_frame() const {
   const DeviceInfo& device = session_.device().info();
   tune::Frame frame{.fields = to_fields(session_.options(), device)};
   frame.fields.insert_or_assign("verb", "open");
-  frame.fields["protocol"] = worker_protocol;
-  frame.fields["version"] = library_version;
+  frame.fields.insert_or_assign("protocol", worker_protocol);
+  frame.fields.insert_or_assign("version", library_version);
   frame.fields["uuid"] = device.uuid;
   return frame;
 }

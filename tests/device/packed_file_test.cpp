@@ -23,22 +23,30 @@ using namespace vostok;
 namespace {
 
 constexpr std::uint64_t seed = 71;
-constexpr std::size_t prefix_bytes = 88, description_size_at = 12, digest_at = 24;
+constexpr std::size_t prefix_bytes = 88, description_size_at = 12, value_size_at = 16, digest_at = 24;
 
 /// Rows and columns of nonzeros, three and four of four neighbours among them, and no row or column without.
 sparse::Csr mask() { return sparse::uniform(40, 140, 0.55, seed); }
 
 std::size_t values_at(const std::vector<std::byte>& file) {
-  std::uint32_t description = 0;
-  std::memcpy(&description, file.data() + description_size_at, sizeof(description));
-  return prefix_bytes + description;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, file.data() + value_size_at, sizeof(bytes));
+  return file.size() - bytes;
 }
 
 /// The digest says that the file is whole.
 void sign(std::vector<std::byte>& file) {
   const std::string_view all(reinterpret_cast<const char*>(file.data()), file.size());
   const std::size_t values = values_at(file);
-  const std::string digest = Digest().add(std::int64_t{1}).add(all.substr(prefix_bytes, values - prefix_bytes)).add(all.substr(values)).hex();
+  std::uint32_t description = 0;
+  std::memcpy(&description, file.data() + description_size_at, sizeof(description));
+  const std::size_t structure = prefix_bytes + description;
+  const std::string digest = Digest()
+                                 .add(std::int64_t{2})
+                                 .add(all.substr(prefix_bytes, description))
+                                 .add(all.substr(structure, values - structure))
+                                 .add(all.substr(values))
+                                 .hex();
   std::memcpy(file.data() + digest_at, digest.data(), digest.size());
 }
 

@@ -1,13 +1,15 @@
 """Tools, packed values and cache files."""
 
+import gc
 import os
 import stat
+import weakref
 
 import numpy as np
 import pytest
 
 import vostok
-from harness import OnDevice, assert_close, csr, needs_host_memory, numbers, poisoned, sparse, wide
+from harness import OnDevice, assert_close, csr, execute, needs_host_memory, numbers, poisoned, sparse, wide
 
 
 def test_dense_to_sparse_and_back(context, rng):
@@ -105,6 +107,64 @@ def test_packed_values_multiply_are_saved_and_loaded(context, rng, tmp_path, ele
     assert plan.packed_format == loaded.format and plan.packed_bytes == loaded.nbytes
     again = context.load_packed(path.read_bytes(), a.topology)
     assert again.to_bytes() == path.read_bytes()
+
+
+def test_packed_values_stand_alone(context, rng, tmp_path):
+    parts = sparse(rng, 32, 64)
+    packed = csr(context, parts).pack(8, family="unpack_mma")
+    x = numbers(rng, (64, 8))
+    packed.save(tmp_path / "weights.vostok")
+    for keep in ("everything", "packing", "execution"):
+        loaded = vostok.load_packed(tmp_path / "weights.vostok", 8, context=context, keep=keep)
+        assert loaded.shape == (32, 64) and loaded.packed.format == packed.packed.format
+        assert_close(loaded @ x, parts[1] @ x)
+    other = vostok.Context("emulator", log=lambda level, line: None)
+    assert_close(vostok.load_packed(packed.packed.to_bytes(), 8, context=other) @ x, parts[1] @ x)
+    with pytest.raises(vostok.InvalidArgument, match="keep is 'all'"):
+        context.load_packed(packed.packed.to_bytes(), keep="all")
+
+
+def test_packed_values_lie_in_memory_of_the_callers(context, rng):
+    parts = sparse(rng, 32, 64)
+    a, x = csr(context, parts), numbers(rng, (64, 8))
+    packed = a.pack(8, family="unpack_mma")
+    data, head = packed.packed.to_bytes(), packed.packed.head()
+    assert data.startswith(head) and len(head) % 256 == 0 and len(data) == len(head) + packed.nbytes
+
+    class Mine(vostok.DeviceArray):
+        __slots__ = ()
+
+    def memory(content):
+        array = context.array(np.frombuffer(content, np.uint8))
+        return Mine(vostok._c.library.vostok_array_retain(array.handle), context, array.shape, array.dtype)
+
+    def product(values):
+        output = poisoned((32, 8))
+        execute(packed.plan, packed=values, dense=x, output=output, n=8)
+        return output
+
+    for array, start in ((memory(data[len(head) :]), head), (memory(data), None)):
+        kept = weakref.ref(array)
+        adopted = context.adopt_packed(array, start, topology=a.topology)
+        del array
+        gc.collect()
+        assert kept() is not None  # as long as the values
+        assert_close(product(adopted), parts[1] @ x)
+        assert adopted.to_bytes() == data
+        del adopted
+        gc.collect()
+        assert kept() is None
+    array = memory(bytes(packed.nbytes))
+    kept = weakref.ref(array)
+    doubled = packed.plan.pack_into(array, context.array(2 * parts[0]).address, 1)
+    assert_close(product(doubled), 2 * parts[1] @ x)
+    with pytest.raises(vostok.VostokError):
+        packed.plan.pack_into(memory(bytes(16)), context.array(parts[0]).address)
+    del array, doubled
+    gc.collect()
+    assert kept() is None
+    with pytest.raises(vostok.IoFailure):
+        context.adopt_packed(memory(bytes(4096)))
 
 
 def test_packed_files_that_are_none(context, rng, tmp_path):

@@ -79,7 +79,9 @@ Binding binding(const SpmmQuery& query, const SlicedProduct& product, const Topo
           .slice_blocks = slice_blocks(query, product.k_split)};
 }
 
-TopologyNeeds needs(const SpmmQuery& query) { return {.index = query.index, .transposed = query.problem.sparse_transposed, .sparse_strips = true}; }
+TopologyNeeds needs(const SpmmQuery& query) {
+  return {.index = query.index, .transposed = query.problem.sparse_transposed, .sparse_strips = true, .packing = packs_in_workspace(query)};
+}
 
 std::optional<std::string> declines(const SpmmQuery& query) {
   const Spmm& problem = query.problem;

@@ -175,7 +175,7 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
   double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) const override { return unpack_mma::predict_us(query, config); }
 
   TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true};
+    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true, .packing = packs_in_workspace(query)};
   }
   std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override { return ops::packed_format({.mode = config.mode}); }
 

@@ -180,6 +180,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     TopologyNeeds form = strip_needs(config.grain);
     form.index = query.index;
     form.transposed = query.problem.sparse_transposed;
+    form.packing = packs_in_workspace(query);
     return form;
   }
   std::string packed_format(const SpmmQuery&, const UnpackWgmmaConfig& config) const override {

@@ -15,7 +15,7 @@ from ._errors import InvalidArgument, InvalidType, VostokError, check, error_of
 from ._handles import Bytes, Handle, make
 from ._numbers import Stream, stream_number
 from ._options import Options
-from ._packed import PackedValues, load_packed
+from ._packed import LoadOptions, PackedValues, adopt_packed, load_packed
 from ._planning import PlanOptions, Progress, Stop, checked_effort, interruptible, progress_of
 from ._problems import Problem, problem_structure
 from ._topology import Topology, csr_structure, topology_of_arrays
@@ -155,6 +155,7 @@ class Context(Handle):
         budget_seconds: float = 30.0,
         seed: int = 1,
         family: str = "",
+        packed_format: str = "",
         policy: str = "warm",
         overlap_calls: bool = True,
         progress: Progress = None,
@@ -163,7 +164,8 @@ class Context(Handle):
         """Decides, compiles and loads. The topology: for problems with a sparse matrix.
 
         effort: heuristic, cached (never measures), quick or full (measure, `budget_seconds` at most). stream: checked
-        for capture. family: the only one to be considered. policy: warm, or cold for operands that caches do not hold.
+        for capture. family, packed_format: the only ones to be considered. policy: warm, or cold for operands that
+        caches do not hold.
         progress: called with a line at a time; True: a line on stderr. stop: asked between measurements; True ends
         them. What was measured is kept; so it is with Ctrl-C, which is raised afterwards.
         Errors: InvalidArgument, InvalidType, WrongDevice, OutOfMemory; unsupported, capture_active, no_compiler, ...
@@ -188,6 +190,7 @@ class Context(Handle):
                 budget_seconds=budget_seconds,
                 seed=seed,
                 family=family,
+                packed_format=packed_format,
                 policy=policy,
                 overlap_calls=overlap_calls,
             )
@@ -233,7 +236,6 @@ class Context(Handle):
                 stream=stream_number(where, stream),
                 budget_seconds=budget_seconds,
                 policy=policy,
-                family="",
             )
             failures = make(
                 _c.library.vostok_prepare,
@@ -248,11 +250,29 @@ class Context(Handle):
             raise options.failure
         return [error_of(status, text) if status else None for status, text in zip(statuses, sentences)]
 
-    def load_packed(self, source: Any, topology: Topology | None = None) -> PackedValues:
+    def load_packed(
+        self, source: Any, topology: Topology | None = None, *, keep: str = "everything", stream: Stream = 0
+    ) -> PackedValues:
         """Packed values that PackedValues.save or to_bytes wrote: a path, or bytes. topology: one of the same
-        structure, where it is there already; None: it is made of what was saved. Bytes of unknown origin do no harm.
-        Errors: IoFailure; format_mismatch (another structure), WrongDevice, InvalidArgument, OutOfMemory."""
-        return load_packed(self, source, topology)
+        structure, where it is there already; None: it is made of what was saved, and keeps "everything", what "packing"
+        reads, or what "execution" reads. Bytes of unknown origin do no harm. Errors: IoFailure; format_mismatch
+        (another structure), WrongDevice, InvalidArgument, OutOfMemory."""
+        return load_packed(self, source, LoadOptions(topology, keep, stream))
+
+    def adopt_packed(
+        self,
+        memory: Any,
+        head: bytes | None = None,
+        *,
+        topology: Topology | None = None,
+        keep: str = "everything",
+        stream: Stream = 0,
+    ) -> PackedValues:
+        """Packed values that stay where they are: `memory` is an array in device memory (of bytes, 256-byte aligned),
+        which is kept as long as they are, and which nobody may write. It begins with what follows `head`, the bytes
+        that PackedValues.head gave; without a head it holds all that to_bytes gave. It is read behind `stream`,
+        default: its own. Errors: as load_packed; MisalignedPointer."""
+        return adopt_packed(self, memory, head, LoadOptions(topology, keep, stream))
 
     def counters(self) -> Counters:
         """What this context did so far."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import os
 import secrets
 from typing import TYPE_CHECKING, Any
 
 from . import _c
-from ._errors import InvalidType, IoFailure
+from . import _structures as s
+from ._arrays import view
+from ._errors import InvalidArgument, InvalidType, IoFailure
 from ._handles import Bytes, Handle, make
+from ._numbers import Stream, chosen, stream_number
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -48,6 +52,11 @@ class PackedValues(Handle):
         """Everything that Context.load_packed needs. Waits for the device."""
         return Bytes(make(_c.library.vostok_packed_save, self._handle)).take()
 
+    def head(self) -> bytes:
+        """All of to_bytes but the values, which are its last `nbytes` bytes: for Context.adopt_packed. A multiple of
+        256 bytes long."""
+        return Bytes(make(_c.library.vostok_packed_save_head, self._handle)).take()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """The same, into a file that is there whole or not at all. Errors: OSError."""
         data = self.to_bytes()
@@ -65,7 +74,61 @@ class PackedValues(Handle):
             raise
 
 
-def load_packed(context: Context, source: Any, topology: Topology | None) -> PackedValues:
+# Arrays whose memory packed values lie in, until the library lets it go.
+_adopted: dict[int, Any] = {}
+_numbers = itertools.count(1)
+
+
+def _let_go(data: int, user: int) -> None:
+    _adopted.pop(user, None)
+
+
+_release = s.ReleaseFunction(_let_go)
+
+
+class Memory:
+    """Device memory of an array, as the C interface takes it."""
+
+    def __init__(self, where: str, array: Any, is_written: bool = False) -> None:
+        seen = view(where, "memory", array)
+        if is_written and not seen.writable:
+            raise InvalidArgument(f"cannot {where}: memory is read-only")
+        if not seen.on_device and seen.owner is not array:
+            raise InvalidType(f"cannot {where}: memory is {type(array).__name__}, and must be an array")
+        if not seen.is_packed():
+            raise InvalidArgument(f"cannot {where}: memory has strides {seen.strides}, and must be packed")
+        self.stream = seen.stream
+        self.structure: Any = s.PackedMemory()
+        _c.library.vostok_packed_memory_init(ctypes.byref(self.structure), ctypes.sizeof(self.structure))
+        self.structure.data = seen.address
+        self.structure.bytes = seen.nbytes
+        self.structure.release = _release
+        self.structure.user = self._number = next(_numbers)
+        _adopted[self._number] = array
+
+    def make(self, context: Context, function: Any, *arguments: Any) -> PackedValues:
+        """The values; where the call fails the array is let go here."""
+        try:
+            return PackedValues(make(function, *arguments), context)
+        except BaseException:
+            _adopted.pop(self._number, None)
+            raise
+
+
+class LoadOptions:
+    """How packed values are loaded, as the C interface takes it."""
+
+    def __init__(self, topology: Topology | None, keep: str, stream: Stream) -> None:
+        where = "load packed values"
+        self.structure: Any = s.LoadOptions()
+        _c.library.vostok_load_options_init(ctypes.byref(self.structure), ctypes.sizeof(self.structure))
+        self.structure.keep = chosen(where, "keep", keep, "keep")
+        self.structure.topology = None if topology is None else topology.handle
+        self.structure.stream = stream_number(where, stream)
+        self.topology = topology
+
+
+def load_packed(context: Context, source: Any, options: LoadOptions) -> PackedValues:
     """What Context.load_packed does: from bytes, or from a file of that name."""
     if isinstance(source, (str, os.PathLike)):
         try:
@@ -73,11 +136,36 @@ def load_packed(context: Context, source: Any, topology: Topology | None) -> Pac
                 data = file.read()
         except OSError as error:
             raise IoFailure(f"cannot load packed values: {os.fspath(source)}: {error.strerror}") from error
-    elif isinstance(source, (bytes, bytearray, memoryview)):
-        data = bytes(source)
     else:
-        raise InvalidType(f"cannot load packed values: source is {source!r}, and must be bytes or a path")
-    handle = 0 if topology is None else topology.handle
-    buffer = ctypes.c_char_p(data)
-    address = ctypes.cast(buffer, ctypes.c_void_p)
-    return PackedValues(make(_c.library.vostok_packed_load, context.handle, handle, address, len(data)), context)
+        data = _bytes("load packed values", "source", source, "bytes or a path")
+    structure = ctypes.byref(options.structure)
+    function = _c.library.vostok_packed_load_with
+    return PackedValues(make(function, context.handle, _address(data), len(data), structure), context)
+
+
+def adopt_packed(context: Context, array: Any, head: bytes | None, options: LoadOptions) -> PackedValues:
+    """What Context.adopt_packed does."""
+    where = "adopt packed values"
+    data = b"" if head is None else _bytes(where, "head", head, "bytes")
+    memory = Memory(where, array)
+    options.structure.stream = options.structure.stream or memory.stream or None
+    return memory.make(
+        context,
+        _c.library.vostok_packed_adopt,
+        context.handle,
+        None if head is None else _address(data),
+        len(data),
+        ctypes.byref(memory.structure),
+        ctypes.byref(options.structure),
+    )
+
+
+def _bytes(where: str, name: str, value: Any, wanted: str) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidType(f"cannot {where}: {name} is {value!r}, and must be {wanted}")
+    return bytes(value)
+
+
+def _address(data: bytes) -> ctypes.c_void_p:
+    """Where bytes lie, which must outlive the call."""
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)

@@ -101,16 +101,18 @@ def load_packed(
     element: str = "f32",
     math: str = "accurate",
     context: Context | None = None,
+    keep: str = "everything",
     effort: str = "cached",
 ) -> PackedMatrix:
     """A matrix that PackedMatrix.save (or PackedValues.to_bytes) wrote, for products with n columns: a path, or bytes.
-    element: f32, f16 or bf16, as when it was packed. Errors: IoFailure; format_mismatch where plans for n read another
+    element: f32, f16 or bf16, as when it was packed. keep: what the structure keeps in device memory: "everything",
+    what "packing" reads, or what "execution" reads. Errors: IoFailure; format_mismatch where plans for n read another
     format; InvalidArgument, OutOfMemory."""
     chosen = default_context() if context is None else context
-    found = chosen.load_packed(source)
+    found = chosen.load_packed(source, keep=keep)
     topology = found.topology
     turned = found.format.endswith("/transposed")
     problem = _problem(n, element=element, sparse_transposed=turned, math=math)
-    plan = topology.plan_for(problem, effort)
+    plan = chosen.plan(problem, topology, effort=effort, packed_format=found.format)
     rows, cols = topology.shape
     return PackedMatrix(found, plan, problem, (cols, rows) if turned else (rows, cols))

@@ -29,9 +29,10 @@ class PlanOptions:
         self.structure: Any = s.PlanOptions()
         _c.library.vostok_plan_options_init(ctypes.byref(self.structure), ctypes.sizeof(self.structure))
         self.failure: BaseException | None = None
-        self.family = text_bytes(where, "family", values.pop("family"))
-        if self.family:
-            self.structure.family = self.family
+        self.texts = {name: text_bytes(where, name, values.pop(name, "")) for name in ("family", "packed_format")}
+        for name, text in self.texts.items():
+            if text:
+                setattr(self.structure, name, text)
         fill(where, self.structure, values, _ENUMERATIONS)
         self._progress = progress
         self._stop = stop

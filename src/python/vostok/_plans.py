@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import _c
 from . import _structures as s
@@ -152,6 +152,17 @@ class SpmmPlan(Plan):
         address = integer("pack values", "values", values, ctypes.c_void_p)
         order = stream_number("pack values", stream)
         return PackedValues(make(_c.library.vostok_plan_pack, self._handle, order, address), self.context)
+
+    def pack_into(self, memory: Any, values: int, stream: Stream = 0) -> PackedValues:
+        """As pack, into an array in device memory of at least packed_bytes, 256-byte aligned, which is kept as long as
+        the values are. Values that were packed there before become these; whoever reads them must have done so."""
+        from ._packed import Memory
+
+        address = integer("pack values", "values", values, ctypes.c_void_p)
+        order = stream_number("pack values", stream)
+        target = Memory("pack values", memory, True)
+        function = _c.library.vostok_plan_pack_into
+        return target.make(self.context, function, self._handle, order, address, ctypes.byref(target.structure))
 
     def rebind(self, topology: Topology) -> SpmmPlan:
         """A plan for another mask of the same shape, which keeps the decision where it can."""

@@ -308,6 +308,7 @@ PlanOptions = _structure(
     pointer progress_user
     stop_function stop
     pointer stop_user
+    text packed_format
 """,
 )
 
@@ -317,6 +318,27 @@ Preparation = _structure(
     u32 size
     i32 operation
     pointer problem topology
+""",
+)
+
+PackedMemory = _structure(
+    "vostok_packed_memory",
+    """
+    u32 size
+    i32 reserved
+    pointer data
+    i64 bytes
+    release_function release
+    pointer user
+""",
+)
+
+LoadOptions = _structure(
+    "vostok_load_options",
+    """
+    u32 size
+    i32 keep
+    pointer topology stream
 """,
 )
 

@@ -83,6 +83,11 @@ class Topology(Handle):
         where a plan that reads them is alive, or there is no packed form yet."""
         check(_c.library.vostok_topology_release_source(self._handle))
 
+    def release_packing(self) -> None:
+        """The same, and gives back what only packing reads: plans of packed values are made and executed as before;
+        packing and loading are then InvalidArgument."""
+        check(_c.library.vostok_topology_release_packing(self._handle))
+
     def read(self, index_type: str = "int32") -> tuple[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]]:
         """Row offsets [rows + 1] and column indices [nonzeros], as NumPy arrays of int32 or int64."""
         dtype = numpy.dtype(index_type)

@@ -40,6 +40,10 @@ TEST_CASE("a context that was moved from is refused by every call, naming the ha
   gone([&] { source.prepare({}); });
   gone([&] { source.load_packed(topology, std::vector<std::byte>()); });
   gone([&] { source.load_packed(topology, "/nowhere"); });
+  gone([&] { source.load_packed(std::vector<std::byte>()); });
+  gone([&] { source.load_packed("/nowhere"); });
+  gone([&] { source.adopt_packed(std::vector<std::byte>(), PackedMemory{}); });
+  gone([&] { source.adopt_packed(PackedMemory{}); });
   gone([&] { source.export_cache(); });
   gone([&] { source.import_cache({}); });
   gone([&] { source.reload(); });
@@ -64,6 +68,7 @@ TEST_CASE("topologies, plans, packed values and memory that were moved from are 
   gone([&] { source.rows(); });
   gone([&] { source.device_bytes(); });
   gone([&] { source.release_source(); });
+  gone([&] { source.release_packing(); });
   gone([&] { context.plan(Spmm{.n = 1}, source); });
   gone([&] { context.load_packed(source, std::vector<std::byte>()); });
   gone([&] { transpose(source); });
@@ -78,6 +83,7 @@ TEST_CASE("topologies, plans, packed values and memory that were moved from are 
   gone([&] { moved.rebind(topology); });
   gone([&] { plan.rebind(source); });
   gone([&] { moved.pack(nullptr, nullptr); });
+  gone([&] { moved.pack_into(nullptr, nullptr, {}); });
   gone([&] { moved.packed_bytes(); });
   gone([&] { moved.packed_format(); });
   gone([&] { moved.problem(); });
@@ -96,6 +102,7 @@ TEST_CASE("topologies, plans, packed values and memory that were moved from are 
   gone([&] { given.bytes(); });
   gone([&] { given.topology(); });
   gone([&] { given.save(); });
+  gone([&] { given.save_head(); });
   CHECK(given.memory() == nullptr);
   CHECK(PackedReference(given).state() == nullptr);
 

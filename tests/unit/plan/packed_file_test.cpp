@@ -105,6 +105,13 @@ TEST_CASE("numbers of sets that a small file cannot hold are refused before anyt
   }
 }
 
+TEST_CASE("a file of version 1, in which there is no structure, is refused without a topology, and the message says so") {
+  Loading loading;
+  std::string message;
+  CHECK(code_of([&] { plan::load_packed(loading.session_made, loading.good().bytes(), {}, "weights.packed"); }, &message) == ErrorCode::io_failure);
+  CHECK(contains(message, "weights.packed: no structure was saved with them (version 1), and no topology is given"));
+}
+
 TEST_CASE("sizes that a file's head claims are compared with its length") {
   Loading loading;
   const auto claims = [&](std::optional<std::uint32_t> description, std::optional<std::uint64_t> values) {

@@ -10,11 +10,14 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/temporary_folder.hpp"
 #include "contains.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/packed_file.hpp"
+#include "plan/packed_head.hpp"
+#include "plan/topology_state.hpp"
 #include "unit/plan/fixture.hpp"
 
 using namespace vostok;
@@ -258,9 +261,67 @@ TEST_CASE("saved values that were cut short, damaged, lengthened or written by a
   longer.push_back(std::byte{0});
   CHECK(contains(refused(longer), "longer"));
   std::vector<std::byte> newer = saved;
-  newer[8] = std::byte{2};
-  CHECK(contains(refused(newer), "version 2"));
+  newer[8] = std::byte{3};
+  CHECK(contains(refused(newer), "version 3"));
   CHECK(contains(refused(std::vector<std::byte>(200, std::byte{'x'})), "not saved"));
+}
+
+TEST_CASE("saved values that stand alone are refused where they were cut short, damaged or lengthened, at every place") {
+  PackedFixture fixture;
+  const std::vector<std::byte> saved = filled(fixture, fixture.matrix()).save();
+  const auto load = [&](const std::vector<std::byte>& bytes) { return plan::load_packed(fixture.session_made, bytes, {}, "weights.packed"); };
+  const auto refused = [&](const std::vector<std::byte>& bytes) {
+    CHECK(contains(message_of(ErrorCode::io_failure, [&] { load(bytes); }), "weights.packed"));
+  };
+  CHECK(load(saved).save() == saved);
+  for (std::size_t length = 0; length < saved.size(); length += 1 + length / 16)
+    refused({saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(length)});
+  for (std::size_t place = 0; place < saved.size(); place += 1 + place / 128) {
+    std::vector<std::byte> damaged = saved;
+    damaged[place] ^= std::byte{0x10};
+    refused(damaged);
+  }
+  std::vector<std::byte> longer = saved;
+  longer.push_back(std::byte{0});
+  refused(longer);
+}
+
+TEST_CASE("the structure of a file is the one that its description names, and no other is made") {
+  PackedFixture fixture;
+  const sparse::Csr csr = sparse::uniform(20, 30, 0.5, seed), other = sparse::uniform(20, 30, 0.5, seed + 1);
+  const std::vector<std::byte> values(static_cast<std::size_t>(fixture.plan(PackedFixture::problem(), fixture.matrix()).packed_bytes()));
+  FieldMap description = {{"format", "csr/f32"},
+                          {"sets", "1"},
+                          {"rows", "20"},
+                          {"cols", "30"},
+                          {"nonzeros", std::to_string(csr.nonzeros())},
+                          {"structure", plan::digest_of_structure(csr)}};
+  const auto load = [&](const sparse::CodedStructure& structure) {
+    std::vector<std::byte> bytes = plan::write_head(description, structure, values);
+    bytes.insert(bytes.end(), values.begin(), values.end());
+    return plan::load_packed(fixture.session_made, bytes, {}, "weights.packed");
+  };
+  CHECK(load(sparse::code_structure(csr)).topology().nonzeros() == csr.nonzeros());
+  const auto refused = [&](const sparse::CodedStructure& structure) { return message_of(ErrorCode::io_failure, [&] { load(structure); }); };
+  REQUIRE(other.nonzeros() == csr.nonzeros());
+  CHECK(contains(refused(sparse::code_structure(other)), "not the one described"));
+  sparse::CodedStructure coded = sparse::code_structure(csr);
+  coded.bytes.pop_back();
+  CHECK(contains(refused(coded), "not one of the sizes"));
+  coded.coding = "words";
+  CHECK(contains(refused(coded), "does not know the coding \"words\""));
+  for (const auto& [field, value] : FieldMap{{"rows", "2147483646"}, {"nonzeros", "1000000000000"}, {"cols", "-1"}, {"rows", ""}}) {
+    const std::string right = std::exchange(description[field], value);
+    CHECK(contains(refused(sparse::code_structure(csr)), "not one of the sizes"));
+    description[field] = right;
+  }
+  description["format"] = "strip16x64/pair/f16x1/transposed";
+  description["cols"] = "2147483646";
+  description["structure"] =
+      plan::digest_of_structure({.rows = 20, .cols = 2147483646, .row_offsets = csr.row_offsets, .column_indices = csr.column_indices});
+  sparse::Csr wide = csr;
+  wide.cols = 2147483646;
+  CHECK(contains(refused(sparse::code_structure(wide)), "2147483646 columns are more than"));
 }
 
 TEST_CASE("a plan of several n reads the format of the largest n's choice for every n, whatever is best for the others") {
