@@ -143,7 +143,8 @@ def test_packed_values_lie_in_memory_of_the_callers(context, rng):
         execute(packed.plan, packed=values, dense=x, output=output, n=8)
         return output
 
-    for array, start in ((memory(data[len(head) :]), head), (memory(data), None)):
+    for content, start in ((data[len(head) :], head), (data, None)):
+        array = memory(content)
         kept = weakref.ref(array)
         adopted = context.adopt_packed(array, start, topology=a.topology)
         del array
@@ -156,7 +157,8 @@ def test_packed_values_lie_in_memory_of_the_callers(context, rng):
         assert kept() is None
     array = memory(bytes(packed.nbytes))
     kept = weakref.ref(array)
-    doubled = packed.plan.pack_into(array, context.array(2 * parts[0]).address, 1)
+    values = context.array(2 * parts[0])
+    doubled = packed.plan.pack_into(array, values.address, 1)
     assert_close(product(doubled), 2 * parts[1] @ x)
     with pytest.raises(vostok.VostokError):
         packed.plan.pack_into(memory(bytes(16)), context.array(parts[0]).address)

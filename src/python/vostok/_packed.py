@@ -87,32 +87,38 @@ _release = s.ReleaseFunction(_let_go)
 
 
 class Memory:
-    """Device memory of an array, as the C interface takes it."""
+    """Device memory of so many bytes, as the C interface takes it. `keeper` is kept as long as the library reads it."""
 
-    def __init__(self, where: str, array: Any, is_written: bool = False) -> None:
-        seen = view(where, "memory", array)
-        if is_written and not seen.writable:
-            raise InvalidArgument(f"cannot {where}: memory is read-only")
-        if not seen.on_device and seen.owner is not array:
-            raise InvalidType(f"cannot {where}: memory is {type(array).__name__}, and must be an array")
-        if not seen.is_packed():
-            raise InvalidArgument(f"cannot {where}: memory has strides {seen.strides}, and must be packed")
-        self.stream = seen.stream
+    def __init__(self, address: int, size: int, keeper: Any = None) -> None:
         self.structure: Any = s.PackedMemory()
         _c.library.vostok_packed_memory_init(ctypes.byref(self.structure), ctypes.sizeof(self.structure))
-        self.structure.data = seen.address
-        self.structure.bytes = seen.nbytes
-        self.structure.release = _release
-        self.structure.user = self._number = next(_numbers)
-        _adopted[self._number] = array
+        self.structure.data = address
+        self.structure.bytes = size
+        self._number = 0
+        if keeper is not None:
+            self.structure.release = _release
+            self.structure.user = self._number = next(_numbers)
+            _adopted[self._number] = keeper
 
     def make(self, context: Context, function: Any, *arguments: Any) -> PackedValues:
-        """The values; where the call fails the array is let go here."""
+        """The values; where the call fails the keeper is let go here."""
         try:
             return PackedValues(make(function, *arguments), context)
         except BaseException:
             _adopted.pop(self._number, None)
             raise
+
+
+def memory_of(where: str, array: Any, is_written: bool = False) -> tuple[Memory, Stream]:
+    """The memory of an array, which is kept, and the stream that it is complete on."""
+    seen = view(where, "memory", array)
+    if is_written and not seen.writable:
+        raise InvalidArgument(f"cannot {where}: memory is read-only")
+    if not seen.on_device and seen.owner is not array:
+        raise InvalidType(f"cannot {where}: memory is {type(array).__name__}, and must be an array")
+    if not seen.is_packed():
+        raise InvalidArgument(f"cannot {where}: memory has strides {seen.strides}, and must be packed")
+    return Memory(seen.address, seen.nbytes, array), seen.stream
 
 
 class LoadOptions:
@@ -146,15 +152,20 @@ def load_packed(context: Context, source: Any, options: LoadOptions) -> PackedVa
 def adopt_packed(context: Context, array: Any, head: bytes | None, options: LoadOptions) -> PackedValues:
     """What Context.adopt_packed does."""
     where = "adopt packed values"
-    data = b"" if head is None else _bytes(where, "head", head, "bytes")
-    memory = Memory(where, array)
-    options.structure.stream = options.structure.stream or memory.stream or None
+    data = None if head is None else _bytes(where, "head", head, "bytes")
+    memory, stream = memory_of(where, array)
+    options.structure.stream = options.structure.stream or stream or None
+    return adopt_memory(context, memory, data, options)
+
+
+def adopt_memory(context: Context, memory: Memory, head: bytes | None, options: LoadOptions) -> PackedValues:
+    """The same of memory that is known."""
     return memory.make(
         context,
         _c.library.vostok_packed_adopt,
         context.handle,
-        None if head is None else _address(data),
-        len(data),
+        None if head is None else _address(head),
+        0 if head is None else len(head),
         ctypes.byref(memory.structure),
         ctypes.byref(options.structure),
     )

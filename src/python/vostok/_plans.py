@@ -156,11 +156,11 @@ class SpmmPlan(Plan):
     def pack_into(self, memory: Any, values: int, stream: Stream = 0) -> PackedValues:
         """As pack, into an array in device memory of at least packed_bytes, 256-byte aligned, which is kept as long as
         the values are. Values that were packed there before become these; whoever reads them must have done so."""
-        from ._packed import Memory
+        from ._packed import Memory, memory_of
 
         address = integer("pack values", "values", values, ctypes.c_void_p)
         order = stream_number("pack values", stream)
-        target = Memory("pack values", memory, True)
+        target = memory if isinstance(memory, Memory) else memory_of("pack values", memory, True)[0]
         function = _c.library.vostok_plan_pack_into
         return target.make(self.context, function, self._handle, order, address, ctypes.byref(target.structure))
 

@@ -24,7 +24,7 @@ def calls(device):
     lhs, rhs, q, k, v = operands(device, (2, 6, 4), (2, 9, 4), (2, 6, 4), (2, 9, 4), (2, 9, 5))
     statistics = torch.randn(2, 6, device=device)
     dy = torch.randn(2, 6, 5, device=device)
-    packed = OPS.pack(values.detach(), *structure, 2)
+    packed, head = OPS.pack(values.detach(), *structure, 2)
     return {
         "linear": (OPS.linear, (x, values, *structure, bias, residual), {"activation": "gelu"}),
         "spmm": (OPS.spmm, (values, *structure, dense, bias), {"scale": 0.5}),
@@ -37,7 +37,7 @@ def calls(device):
             (dy, q.detach(), k.detach(), v.detach(), statistics, *structure[:2], 0.5),
             {},
         ),
-        "linear_packed": (OPS.linear_packed, (x.detach(), packed, 6, 9, bias), {}),
+        "linear_packed": (OPS.linear_packed, (x.detach(), packed, head, 6, 9, bias), {}),
     }
 
 
@@ -128,9 +128,9 @@ def test_frozen_values_have_no_gradient_and_inputs_none_where_not_asked(device):
     bias = torch.randn(6, device=device, requires_grad=True)
     vt.linear(x, a, bias).sum().backward()
     assert torch.equal(bias.grad, torch.full((6,), 3.0, device=device))
-    packed = OPS.pack(a.values, a.row_offsets, a.column_indices, 6, 9, 4)
+    packed, head = OPS.pack(a.values, a.row_offsets, a.column_indices, 6, 9, 4)
     with pytest.raises(RuntimeError, match="packed weights are for inference"):
-        OPS.linear_packed(x.requires_grad_(), packed, 6, 9)
+        OPS.linear_packed(x.requires_grad_(), packed, head, 6, 9)
 
 
 def test_activation_checkpointing_gives_the_same_gradients(device):

@@ -57,19 +57,18 @@ def test_memory_that_is_used_again_is_another_structure():
     assert (address, version) == (memory.ctypes.data, 0)
 
 
-def test_entries_hold_their_tensors_so_that_addresses_are_not_used_again(device, fresh):
+def test_tensors_in_memory_of_those_before_are_another_structure_and_nothing_is_held_for_these(device, fresh):
     x = torch.randn(2, 64, device=device)
     for _ in range(8):
         a = vt.csr(torch.randn(32, 64, device=device), count=9, per="row")  # as many nonzeros, in memory as large
         assert_close(vt.linear(x, a), x.double() @ vt.dense(a).double().mT)
+        assert sum(not entry.is_expired for entry in fresh.lookup.entries.values()) == 1
         kept = weakref.ref(a.column_indices)
         del a
         gc.collect()
-        assert kept() is not None
-    assert len(fresh.lookup.entries) == 8
-    vt.clear()
-    gc.collect()
-    assert kept() is None
+        assert kept() is None
+    (entry,) = fresh.lookup.entries.values()  # a miss forgets those whose tensors are gone
+    assert entry.is_expired
 
 
 def test_views_of_indices_with_gaps_are_refused(device):
@@ -88,7 +87,7 @@ def test_inference_tensors_are_looked_up_too(device, fresh):
     assert fresh.misses == 2
 
 
-def test_what_was_used_longest_ago_goes_where_the_limit_is_reached(device, fresh):
+def test_what_was_used_longest_ago_goes_where_the_limit_is_reached(device, fresh, monkeypatch):
     x = torch.randn(2, 64, device=device)
     matrices = [matrix(32, 64, device=device)[0] for _ in range(4)]
     vt.linear(x, matrices[0])
@@ -96,11 +95,13 @@ def test_what_was_used_longest_ago_goes_where_the_limit_is_reached(device, fresh
     index = -1 if device == "cpu" else 0
     before = _lookup.LOOKUP.limit(index)
     vt.set_limit(int(2.5 * size), device)
+    monkeypatch.setattr(_lookup.LOOKUP, "told_of_limit", False)
     try:
-        for a in matrices[1:]:
-            vt.linear(x, matrices[0])
-            vt.linear(x, a)
-        assert len(fresh.lookup.entries) == 2
+        with pytest.warns(UserWarning, match="more than the limit of .*: the oldest is forgotten") as told:
+            for a in matrices[1:]:
+                vt.linear(x, matrices[0])
+                vt.linear(x, a)
+        assert len(told) == 1 and len(fresh.lookup.entries) == 2
         start = fresh.misses
         vt.linear(x, matrices[0])
         vt.linear(x, matrices[3])
@@ -186,8 +187,8 @@ def test_evicted_entries_wait_for_the_streams_that_used_them(monkeypatch, fresh)
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "default_stream", lambda index: ("default", index))
     monkeypatch.setattr(torch.cuda, "ExternalStream", lambda stream, device: (stream, device))
-    entry = _lookup.Entry(None, 0, (), None, None)
-    entry.streams = {0, 77}
+    entry = _lookup.Entry(None, (torch.empty(1),), None, None)
+    entry.index, entry.streams = 0, {0, 77}
     fresh.lookup._retire(entry)
     assert sorted(recorded, key=str) == [("default", 0), (77, 0)]
     fresh.lookup._settle()

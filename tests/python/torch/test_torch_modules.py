@@ -144,13 +144,11 @@ def test_packing_keeps_no_csr_in_the_look_up(device, fresh):
     sparse, _ = layer(16, 24, device=device)
     with torch.no_grad():
         sparse(torch.randn(2, 24, device=device))
-    sparse.freeze(2, keep_values=True)
-    assert len(fresh.lookup.entries) == 1
+    kept = sparse.freeze(2, keep_values=True)
+    assert [entry.packed is None for entry in fresh.lookup.entries.values()] == [True, False]
     frozen = sparse.freeze(2)
-    assert not fresh.lookup.entries
-    with torch.no_grad():
-        frozen(torch.randn(2, 24, device=device))
-    assert len(fresh.lookup.entries) == 1
+    assert [entry.packed is None for entry in fresh.lookup.entries.values()] == [False, False]
+    assert kept.packed.nbytes == frozen.packed.nbytes
 
 
 def model_of(device):
@@ -195,15 +193,62 @@ def test_packed_bytes_that_are_damaged_are_refused(device):
     sparse, _ = layer(16, 24, device=device)
     frozen = sparse.freeze(2)
     x = torch.randn(2, 24, device=device)
-    for place in (0, 22, 40, 300, frozen.packed.numel() - 1):
+
+    def refused(packed, head, match="cannot"):
+        with torch.no_grad(), pytest.raises(RuntimeError, match=match):
+            torch.ops.vostok.linear_packed(x, packed, head, 16, 24)
+        gc.collect()
+
+    for place in (0, 22, 40, 300, frozen.head.numel() - 1):
+        head = frozen.head.clone()
+        head[place] ^= 0x55
+        refused(frozen.packed.clone(), head)
+    for size in (0, 100, 256, frozen.head.numel() - 5):
+        refused(frozen.packed.clone(), frozen.head[:size].clone())
+    for place in (0, frozen.packed.numel() - 1):
         packed = frozen.packed.clone()
         packed[place] ^= 0x55
-        with torch.no_grad(), pytest.raises(RuntimeError):
-            torch.ops.vostok.linear_packed(x, packed, 16, 24)
-    for size in (0, 100, 256, frozen.packed.numel() - 5):
-        with torch.no_grad(), pytest.raises(RuntimeError):
-            torch.ops.vostok.linear_packed(x, frozen.packed[:size].clone(), 16, 24)
-        gc.collect()
+        refused(packed, frozen.head, "digest")
+    refused(frozen.packed[:-1].clone(), frozen.head, "bytes, and head is of")
+    other = layer(16, 24, device=device)[0].freeze(2)
+    refused(other.packed.clone(), frozen.head)
+
+
+def test_a_frozen_layer_keeps_its_head_in_host_memory_and_its_type(device, tmp_path):
+    sparse, _ = layer(16, 24, device=device)
+    frozen = sparse.freeze(2).half().to(device)
+    assert frozen.bias.dtype == torch.float16
+    frozen.float()
+    assert frozen.head.device.type == "cpu" and frozen.head.dtype == frozen.packed.dtype == torch.uint8
+    x = torch.randn(2, 24, device=device)
+    with torch.no_grad():
+        expected = frozen(x)
+        torch.save(frozen.state_dict(), tmp_path / "state")
+        other = layer(16, 24, 0.9, device=device)[0].freeze(2)
+        other.load_state_dict(torch.load(tmp_path / "state"))
+        assert torch.equal(other(x), expected)
+        # A head that lies on the device is read there, once.
+        assert torch.equal(
+            torch.ops.vostok.linear_packed(x, frozen.packed.clone(), frozen.head.to(device), 16, 24, frozen.bias),
+            expected,
+        )
+
+
+def test_what_was_packed_is_not_loaded_again_and_goes_with_its_tensor(device, fresh):
+    sparse, _ = layer(16, 24, device=device)
+    frozen = sparse.freeze(2)
+    lookup = fresh.lookup
+    (entry,) = lookup.entries.values()
+    assert entry.held_bytes < frozen.packed.nbytes or entry.copied_bytes
+    misses = lookup.misses
+    with torch.no_grad():
+        frozen(torch.randn(2, 24, device=device))
+    assert list(lookup.entries.values()) == [entry] and lookup.misses == misses + 1  # the plan's
+    del frozen
+    gc.collect()
+    assert entry.is_expired
+    sparse(torch.randn(2, 24, device=device))  # a miss, at which the expired goes
+    assert entry not in lookup.entries.values()
 
 
 def test_rigl_moves_values_where_the_gradient_is_largest_and_adams_state_with_them(device):

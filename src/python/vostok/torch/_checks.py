@@ -188,9 +188,14 @@ def check_linear(
     return shape
 
 
+def _not_bytes(name: str, tensor: torch.Tensor) -> str:
+    return f"{name} has dtype {tensor.dtype} and shape {_shape(tensor)}, and must have one axis of torch.uint8"
+
+
 def check_linear_packed(
     x: torch.Tensor,
     packed: torch.Tensor,
+    head: torch.Tensor,
     rows: Any,
     cols: Any,
     bias: MaybeTensor,
@@ -200,12 +205,9 @@ def check_linear_packed(
     """Operands of linear_packed; returns the output's shape."""
     op = "linear_packed"
     check_element(op, "x", x)
-    require(
-        packed.dtype == torch.uint8 and packed.dim() == 1,
-        InvalidType,
-        op,
-        lambda: f"packed has dtype {packed.dtype} and shape {_shape(packed)}, and must have one axis of torch.uint8",
-    )
+    for name, tensor in (("packed", packed), ("head", head)):
+        if tensor.dtype is not torch.uint8 or tensor.dim() != 1:
+            require(False, InvalidType, op, lambda: _not_bytes(name, tensor))
     check_device(op, "packed", packed, "x", x)
     check_axis(op, "x", x, -1, cols, "cols")
     shape = (*x.shape[:-1], rows)

@@ -14,7 +14,7 @@ from .._errors import InvalidType, IoFailure
 from ._modules import FrozenSparseLinear
 
 FORMAT = "vostok.torch.packed"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def save_packed(model: nn.Module, path: str | os.PathLike[str]) -> None:
@@ -86,6 +86,7 @@ def _freeze_in_place(
     bias = tensors.get(f"{name}.bias")
     frozen = FrozenSparseLinear(
         tensors[f"{name}.packed"].to(device),
+        tensors[f"{name}.head"],
         sizes["out"],
         sizes["in"],
         None if bias is None else bias.to(device),

@@ -38,21 +38,11 @@ def policy_of(context: Any, topology: Any, element_bytes: int) -> str:
     return "cold" if context.device.gpu and size > context.device.l2_bytes // 2 else "warm"
 
 
-BIAS_ELEMENT = "bias_element" in Spmm.__dataclass_fields__  # libraries of before take a float32 bias only
-
-
 def bias_fields(bias: torch.dtype | None) -> dict[str, Any]:
     """The problem's fields for a bias of this type."""
     if bias is None:
         return {}
-    if BIAS_ELEMENT and bias != _float32:
-        return {"bias": "per_row", "bias_element": ELEMENTS[bias]}
-    return {"bias": "per_row"}
-
-
-def bias_operand(bias: torch.Tensor) -> torch.Tensor:
-    """A bias that kernels can read."""
-    return (bias if BIAS_ELEMENT else bias.to(_float32)).contiguous()
+    return {"bias": "per_row", "bias_element": ELEMENTS[bias]}
 
 
 def plan_linear(
@@ -139,8 +129,7 @@ def linear(
     bias_address = residual_address = 0
     bias_dtype = None
     if bias is not None:
-        if bias.dtype is not _float32 or not bias.is_contiguous():
-            bias = bias_operand(bias)
+        bias = bias.contiguous()
         bias_address = bias.data_ptr()
         bias_dtype = bias.dtype
     if residual is not None:

@@ -1,9 +1,10 @@
 """The look-up of topologies and plans by the index tensors that a call brings.
 
 A topology is known by the storages of its index tensors, the addresses in them, their versions and the shape. Its entry
-holds the tensors, so that none of these can come to mean something else. What is not known is planned: right, only
-slower. Entries go, least recently used first, where they hold more device memory than the limit; work that was queued
-on a stream keeps its entry until it has run, and work that was captured keeps it until clear().
+refers to the storages weakly: their memory may go, but none of these can come to mean something else. What is not known
+is planned: right, only slower. Entries go when their tensors are gone, and, least recently used first, where they hold
+more device memory than the limit; work that was queued on a stream keeps its entry until it has run, and work that was
+captured keeps it until clear().
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import warnings
 from typing import Any, Callable
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from .._context import Context
 from .._topology import Topology
 from ._checks import check_packed, check_structure
-from ._devices import INDEX_BYTES, context_of, is_capturing, making_stream, stream_object, with_memory
+from ._devices import INDEX_BYTES, WORKSPACE_ALIGNMENT, context_of, is_capturing, making_stream, stream_object, with_memory
 
 PLANS_KEPT = 256
 SHARE_OF_MEMORY = 8
@@ -38,16 +40,32 @@ class Prepared:
 
 
 class Entry:
-    """A topology with its plans. `keep`: what its place in memory belongs to."""
+    """A topology with its plans. `storages`: weak references to what its place in memory belongs to; `packed`: header
+    and values of packed weights; `copied_bytes`: device memory that the values take beside the tensor's."""
 
-    __slots__ = ("topology", "keep", "versions", "dtypes", "plans", "used", "streams", "captured", "index", "rewritten")
+    __slots__ = (
+        "topology",
+        "index",
+        "storages",
+        "versions",
+        "dtypes",
+        "packed",
+        "copied_bytes",
+        "plans",
+        "used",
+        "streams",
+        "captured",
+        "rewritten",
+    )
 
-    def __init__(self, topology: Topology, index: int, keep: Any, versions: Any, dtypes: Any) -> None:
+    def __init__(self, topology: Topology, tensors: tuple[torch.Tensor, ...], versions: Any, dtypes: Any) -> None:
         self.topology = topology
-        self.index = index
-        self.keep = keep
+        self.index = tensors[0].get_device()
+        self.storages = [StorageWeakRef(tensor.untyped_storage()) for tensor in tensors]
         self.versions = versions
         self.dtypes = dtypes
+        self.packed: Any = None
+        self.copied_bytes = 0
         self.plans: dict[Any, Prepared] = {}
         self.used = 0
         self.streams: set[int] = set()
@@ -56,8 +74,13 @@ class Entry:
 
     @property
     def held_bytes(self) -> int:
-        """Device memory of the topology and of what names it."""
-        return self.topology.device_bytes + sum(part.nbytes for part in self.keep if isinstance(part, torch.Tensor))
+        """Device memory that goes with the entry."""
+        return self.topology.device_bytes + self.copied_bytes
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether no tensor can name it any more."""
+        return any(storage.expired() for storage in self.storages)
 
 
 def version_of(tensor: torch.Tensor) -> int | None:
@@ -78,6 +101,9 @@ def place_of(offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int)
     )
 
 
+Loaded = tuple[Topology, Any, Any]  # header and values of packed weights behind it
+
+
 class Lookup:
     """Everything that is planned in this process."""
 
@@ -88,6 +114,7 @@ class Lookup:
         self.clock = 0
         self.overlap_calls = True
         self.misses = 0
+        self.told_of_limit = False
         self.lock = threading.RLock()
 
     def entry(self, op: str, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int, stream: int) -> Entry:
@@ -127,8 +154,8 @@ class Lookup:
             rewritten = self._drop_stale(op, place)
             topology = with_memory(index, lambda: make_topology(index, offsets, columns, rows, cols))
             versions = (version_of(offsets), version_of(columns))
-            keep = (offsets, columns, offsets.untyped_storage(), columns.untyped_storage())
-            entry = Entry(topology, index, keep, None if None in versions else versions, (offsets.dtype, columns.dtype))
+            dtypes = (offsets.dtype, columns.dtype)
+            entry = Entry(topology, (offsets, columns), None if None in versions else versions, dtypes)
             entry.rewritten = rewritten
             return self._add(place, entry, stream)
 
@@ -146,11 +173,9 @@ class Lookup:
             )
         return stale.rewritten + 1
 
-    def packed_entry(
-        self, op: str, packed: torch.Tensor, make: Callable[[], tuple[Topology, Any]], stream: int
-    ) -> Entry:
-        """The entry of packed bytes, made by make() where it is not known: a topology, and what else is kept."""
-        place = (packed.untyped_storage()._cdata, packed.data_ptr(), packed.shape[0])
+    def packed_entry(self, op: str, packed: torch.Tensor, make: Callable[[], Loaded], stream: int) -> Entry:
+        """The entry of packed bytes, made of make() where it is not known."""
+        place = _place_of_packed(packed)
         entry = self.entries.get(place)
         if entry is not None and (entry.versions is None or entry.versions == packed._version):
             self._touch(entry, stream)
@@ -158,11 +183,21 @@ class Lookup:
         refuse_capture(op, packed.get_device())
         with self.lock:
             rewritten = self._drop_stale(op, place)
-            topology, kept = with_memory(packed.get_device(), make)
-            keep = (packed, packed.untyped_storage(), kept)
-            entry = Entry(topology, packed.get_device(), keep, version_of(packed), None)
+            entry = self._add_packed(packed, with_memory(packed.get_device(), make), stream)
             entry.rewritten = rewritten
-            return self._add(place, entry, stream)
+            return entry
+
+    def add_packed(self, packed: torch.Tensor, made: Loaded, stream: int) -> None:
+        """Notes bytes that were packed just now."""
+        with self.lock:
+            self._add_packed(packed, made, stream)
+
+    def _add_packed(self, packed: torch.Tensor, made: Loaded, stream: int) -> Entry:
+        topology, header, values = made
+        entry = Entry(topology, (packed,), version_of(packed), None)
+        entry.packed = (header, values)
+        entry.copied_bytes = 0 if packed.data_ptr() % WORKSPACE_ALIGNMENT == 0 else values.nbytes
+        return self._add(_place_of_packed(packed), entry, stream)
 
     def _add(self, place: Any, entry: Entry, stream: int) -> Entry:
         self.misses += 1
@@ -205,9 +240,11 @@ class Lookup:
         return found
 
     def _evict(self, newest: Entry) -> None:
-        """Lets old entries of the device go, until what is held is within the limit."""
+        """Lets entries go whose tensors are gone, and old ones of the device until what is held is within the limit."""
         self._settle()
         index = newest.index
+        for place in [place for place, entry in self.entries.items() if entry.is_expired and not entry.captured]:
+            self._retire(self.entries.pop(place))
         held = {place: entry.held_bytes for place, entry in self.entries.items() if entry.index == index}
         total = sum(held.values())
         for place in sorted(held, key=lambda place: self.entries[place].used):
@@ -215,8 +252,21 @@ class Lookup:
             if total <= self.limit(index):
                 return
             if entry is not newest and not entry.captured:
+                self._tell_of_limit(index, total)
                 total -= held[place]
                 self._retire(self.entries.pop(place))
+
+    def _tell_of_limit(self, index: int, total: int) -> None:
+        """What goes is still in use, and is planned anew when it is called: slow, where a model needs all of it."""
+        if self.told_of_limit:
+            return
+        self.told_of_limit = True
+        warnings.warn(
+            f"the structures in use hold {total} bytes of device memory, more than the limit of {self.limit(index)}: "
+            "the oldest is forgotten, and planned anew at its next call. vostok.torch.set_limit raises it; frozen "
+            "layers hold next to nothing",
+            stacklevel=3,
+        )
 
     def _retire(self, entry: Entry) -> None:
         """Lets an entry go once the work that is queued on its streams has run."""
@@ -240,6 +290,10 @@ class Lookup:
                     torch.cuda.synchronize(index)
             self.entries.clear()
             self.retired.clear()
+
+
+def _place_of_packed(packed: torch.Tensor) -> Any:
+    return (packed.untyped_storage()._cdata, packed.data_ptr(), packed.shape[0])
 
 
 def make_topology(index: int, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> Topology:

@@ -185,15 +185,18 @@ def as_parameter(tensor: torch.Tensor) -> nn.Parameter:
 
 
 class FrozenSparseLinear(nn.Module):
-    """A SparseLinear whose values are packed, for inference. Buffer: packed, uint8 [bytes], which stands alone:
-    structure, version and digest are in it. Conversions of the module's element type leave it as it is."""
+    """A SparseLinear whose values are packed, for inference. Buffers, uint8 [bytes]: packed, the values in device
+    memory, and head, which stays in host memory: structure, version and a digest of everything. Conversions of the
+    module's element type leave both as they are."""
 
     packed: torch.Tensor
+    head: torch.Tensor
     bias: nn.Parameter | None
 
     def __init__(
         self,
         packed: torch.Tensor,
+        head: torch.Tensor,
         out_features: int,
         in_features: int,
         bias: MaybeTensor = None,
@@ -205,6 +208,7 @@ class FrozenSparseLinear(nn.Module):
         self.in_features = in_features
         self.activation = activation_name(activation)
         self.register_buffer("packed", as_static(packed))
+        self.register_buffer("head", as_static(head.cpu()))
         self.register_parameter("bias", None if bias is None else nn.Parameter(bias.detach(), requires_grad=False))
         self.source: SparseLinear | None = None
         self.register_load_state_dict_pre_hook(_state.before_packed_load)
@@ -215,10 +219,10 @@ class FrozenSparseLinear(nn.Module):
         """What SparseLinear.freeze makes."""
         a = layer.csr()
         with torch.no_grad():
-            packed = _packed.PACK(
+            packed, head = _packed.PACK(
                 a.values.detach(), a.row_offsets, a.column_indices, *a.shape, int(max_tokens), layer.math
             )
-        made = cls(packed, *a.shape, layer.bias, activation=layer.activation)
+        made = cls(packed, head, *a.shape, layer.bias, activation=layer.activation)
         if keep_values:
             made.source = layer
         else:
@@ -230,12 +234,22 @@ class FrozenSparseLinear(nn.Module):
         return _packed.LINEAR_PACKED(
             x,
             self._buffers["packed"],
+            self._buffers["head"],
             self.out_features,
             self.in_features,
             self._parameters["bias"],
             None,
             self.activation,
         )
+
+    def _apply(self, function: Any, recurse: bool = True) -> FrozenSparseLinear:
+        """What to(), cuda() and their like do, but to the head, which no kernel reads."""
+        head = self._buffers.pop("head")
+        try:
+            super()._apply(function, recurse)
+        finally:
+            self._buffers["head"] = head
+        return self
 
     def extra_repr(self) -> str:
         """As printed."""

@@ -1,35 +1,31 @@
-"""vostok::pack and vostok::linear_packed: weights in a packed format, as one tensor of bytes that stands alone."""
+"""vostok::pack and vostok::linear_packed: weights in a packed format, as two tensors of bytes (see _stored.py)."""
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
 
-from .._context import Context
 from .._errors import InvalidArgument
 from .._problems import Spmm
 from ._calls import run_spmm
 from ._checks import check_linear_packed, check_structure, check_values, require
 from ._devices import ELEMENTS, alignment_of, context_of, stream_of, with_memory
-from ._linear import activate, bias_fields, bias_operand, bucket_of, policy_of
-from ._lookup import LOOKUP, Prepared, made_plan, make_topology, refuse_capture
+from ._linear import activate, bias_fields, bucket_of, policy_of
+from ._lookup import LOOKUP, Entry, Prepared, made_plan, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
-from ._stored import Header, loaded, stored
+from ._stored import Header, header_of, leave_what_executing_reads, loaded, stored
 
 MaybeTensor = torch.Tensor | None
 
 PACK_SCHEMA = (
     "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, int max_tokens, "
-    "str math='accurate') -> Tensor"
+    "str math='accurate') -> (Tensor, Tensor)"
 )
 SCHEMA = (
-    "(Tensor x, Tensor packed, SymInt rows, SymInt cols, Tensor? bias=None, Tensor? residual=None, "
+    "(Tensor x, Tensor packed, Tensor head, SymInt rows, SymInt cols, Tensor? bias=None, Tensor? residual=None, "
     "str activation='none') -> Tensor"
 )
-
-HAS_PACKED_FORMAT = "packed_format" in inspect.signature(Context.plan).parameters
 
 
 def _problem(
@@ -66,21 +62,25 @@ def pack(
     cols: int,
     max_tokens: int,
     math: str = "accurate",
-) -> torch.Tensor:
-    """The kernel: uint8 [bytes] on the values' device. Waits for the device."""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The kernel: packed, uint8 [bytes] on the values' device, and head, uint8 [bytes] on the CPU. Waits for the
+    device."""
     _check_pack(values, row_offsets, column_indices, rows, max_tokens)
     index = values.get_device()
     refuse_capture("pack", index)
     values = values.contiguous()
     context = context_of(index)
-    header = Header(rows, cols, column_indices.shape[0], max_tokens, ELEMENTS[values.dtype], math)
+    header = Header(rows, cols, max_tokens, ELEMENTS[values.dtype], math)
 
-    def make() -> torch.Tensor:
-        topology = make_topology(index, row_offsets, column_indices, rows, cols)  # not kept: only packing needs it
+    def make() -> tuple[torch.Tensor, torch.Tensor, Any]:
+        topology = make_topology(index, row_offsets, column_indices, rows, cols)
         plan = _plan(context, topology, _problem(header), values.dtype)
-        return stored(plan.plan, values, row_offsets, column_indices, header)
+        return stored(plan.plan, values, header)
 
-    return with_memory(index, make)
+    packed, head, made = with_memory(index, make)
+    leave_what_executing_reads(made)
+    LOOKUP.add_packed(packed, (made.topology, header, made), stream_of(index))
+    return packed, head
 
 
 def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, max_tokens: int) -> None:
@@ -89,51 +89,61 @@ def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tens
     require(max_tokens >= 1, InvalidArgument, "pack", lambda: f"max_tokens is {max_tokens}, and must be at least 1")
 
 
-def adopted(packed: torch.Tensor, rows: int, cols: int, stream: int) -> Any:
+def adopted(packed: torch.Tensor, head: torch.Tensor, rows: int, cols: int, stream: int) -> Entry:
     """The look-up's entry of packed bytes."""
-    return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, rows, cols), stream)
+    return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, head, rows, cols), stream)
 
 
-def packed_dtype(packed: torch.Tensor) -> torch.dtype:
+def packed_dtype(head: torch.Tensor) -> torch.dtype:
     """The element type that packed bytes were made of."""
-    element = Header.of(packed).element
+    element = header_of(head).element
     return next(dtype for dtype, name in ELEMENTS.items() if name == element)
 
 
 def packed_plan(
-    packed: torch.Tensor,
-    rows: int,
-    cols: int,
+    entry: Entry,
     dtype: torch.dtype,
-    stream: int,
     bias: torch.dtype | None,
     residual: bool,
     activation: str,
     alignment: int = 16,
     **options: Any,
-) -> tuple[Header, Any, Prepared]:
-    """What a call with packed weights needs: header, the library's packed values, and the plan."""
-    op = "linear_packed"
-    entry = adopted(packed, rows, cols, stream)
-    header, values = entry.keep[-1]
-    if ELEMENTS[dtype] != header.element:
-        require(False, TypeError, op, lambda: f"x has dtype {dtype}, and packed holds {header.element}")
+) -> Prepared:
+    """The plan of a call with packed weights, which reads their format."""
     key = (bias, residual, activation, alignment)
     prepared = entry.plans.get(key)
-    if prepared is None:
-        problem = _problem(header, *key)
+    if prepared is not None:
+        return prepared
+    header, values = entry.packed
+    problem = _problem(header, *key)
 
-        def make(context: Any) -> Prepared:
-            chosen = {"packed_format": values.format} if HAS_PACKED_FORMAT else {}
-            return _plan(context, entry.topology, problem, dtype, **chosen, **options)
+    def make(context: Any) -> Prepared:
+        return _plan(context, entry.topology, problem, dtype, packed_format=values.format, **options)
 
-        prepared = LOOKUP.plan(op, entry, key, make)
-    return header, values, prepared
+    return LOOKUP.plan("linear_packed", entry, key, make)
+
+
+def check_entry(entry: Entry, x: torch.Tensor, rows: int, cols: int) -> None:
+    """What bytes alone do not tell of a call."""
+    header = entry.packed[0]
+    require(
+        ELEMENTS[x.dtype] == header.element,
+        TypeError,
+        "linear_packed",
+        lambda: f"x has dtype {x.dtype}, and packed holds {header.element}",
+    )
+    require(
+        (header.rows, header.cols) == (rows, cols),
+        InvalidArgument,
+        "linear_packed",
+        lambda: f"packed is of {(header.rows, header.cols)}, and rows, cols are {(rows, cols)}",
+    )
 
 
 def linear_packed(
     x: torch.Tensor,
     packed: torch.Tensor,
+    head: torch.Tensor,
     rows: int,
     cols: int,
     bias: MaybeTensor = None,
@@ -141,32 +151,26 @@ def linear_packed(
     activation: str = "none",
 ) -> torch.Tensor:
     """The kernel: as linear. More tokens than were packed for go in parts."""
-    output = x.new_empty(check_linear_packed(x, packed, rows, cols, bias, residual, activation))
+    output = x.new_empty(check_linear_packed(x, packed, head, rows, cols, bias, residual, activation))
     if not output.numel():
         return output
     x = x.contiguous()
-    bias = None if bias is None else bias_operand(bias)
+    bias = None if bias is None else bias.contiguous()
     residual = None if residual is None else residual.contiguous()
     operands = [0 if tensor is None else tensor.data_ptr() for tensor in (x, output, bias, residual)]
     x_address, output_address, bias_address, residual_address = operands
     alignment = alignment_of(x_address | output_address | bias_address | residual_address)
     stream = stream_of(x.get_device())
+    entry = adopted(packed, head, rows, cols, stream)
+    check_entry(entry, x, rows, cols)
+    header, values = entry.packed
     tokens = output.numel() // rows
-    whole = (
-        packed,
-        rows,
-        cols,
-        x.dtype,
-        stream,
-        None if bias is None else bias.dtype,
-        residual is not None,
-        activation,
-    )
-    header, values, prepared = packed_plan(*whole, alignment)
     step = bucket_of(header.max_tokens)
     size = x.element_size()
-    if tokens > step and alignment_of(step * cols * size | step * rows * size) < alignment:
-        header, values, prepared = packed_plan(*whole, min(alignment, size))
+    if tokens > step:
+        alignment = min(alignment, alignment_of(step * cols * size | step * rows * size))
+    bias_dtype = None if bias is None else bias.dtype
+    prepared = packed_plan(entry, x.dtype, bias_dtype, residual is not None, activation, alignment)
     for first in range(0, tokens, step):
         run_spmm(
             prepared,
@@ -192,21 +196,24 @@ def _fake_pack(
     cols: Any,
     max_tokens: int,
     math: str = "accurate",
-) -> torch.Tensor:
+) -> tuple[torch.Tensor, torch.Tensor]:
     _check_pack(values, row_offsets, column_indices, rows, max_tokens)
-    return values.new_empty((torch.library.get_ctx().new_dynamic_size(),), dtype=torch.uint8)
+    context = torch.library.get_ctx()
+    packed = values.new_empty((context.new_dynamic_size(),), dtype=torch.uint8)
+    return packed, torch.empty((context.new_dynamic_size(),), dtype=torch.uint8, device="cpu")
 
 
 def _fake(
     x: torch.Tensor,
     packed: torch.Tensor,
+    head: torch.Tensor,
     rows: Any,
     cols: Any,
     bias: MaybeTensor = None,
     residual: MaybeTensor = None,
     activation: str = "none",
 ) -> torch.Tensor:
-    return x.new_empty(check_linear_packed(x, packed, rows, cols, bias, residual, activation))
+    return x.new_empty(check_linear_packed(x, packed, head, rows, cols, bias, residual, activation))
 
 
 def _differentiable_pack(
@@ -217,7 +224,7 @@ def _differentiable_pack(
     cols: int,
     max_tokens: int,
     math: str = "accurate",
-) -> torch.Tensor:
+) -> Any:
     arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math)
     if is_plain(values, row_offsets, column_indices):
         return pack(*arguments)
@@ -234,16 +241,16 @@ class PackedFunction(torch.autograd.Function):
                 "cannot differentiate vostok::linear_packed by x: packed weights are for inference; use "
                 "torch.no_grad(), or SparseLinear, whose weights are not packed"
             )
-        bias = arguments[4]
+        bias = arguments[5]
         ctx.bias_dtype = None if bias is None else bias.dtype
         return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         dbias = None
-        if ctx.bias_dtype is not None and ctx.needs_input_grad[5]:
+        if ctx.bias_dtype is not None and ctx.needs_input_grad[6]:
             dbias = gradient.sum(tuple(range(gradient.dim() - 1)), dtype=ctx.bias_dtype)
-        return None, None, None, None, None, dbias, gradient if ctx.needs_input_grad[6] else None, None
+        return None, None, None, None, None, None, dbias, gradient if ctx.needs_input_grad[7] else None, None
 
 
 _packed_function: Any = PackedFunction.apply
@@ -252,6 +259,7 @@ _packed_function: Any = PackedFunction.apply
 def _differentiable(
     x: torch.Tensor,
     packed: torch.Tensor,
+    head: torch.Tensor,
     rows: int,
     cols: int,
     bias: MaybeTensor = None,
@@ -262,10 +270,10 @@ def _differentiable(
         refuse_transforms("linear_packed", (x, bias, residual))
     plain = is_plain(x, packed)
     if wants_gradient(x, bias, residual):
-        return activate(_packed_function(plain, x, packed, rows, cols, bias, residual, "none"), activation)
-    arguments = (x, packed, rows, cols, bias, residual, activation)
+        return activate(_packed_function(plain, x, packed, head, rows, cols, bias, residual, "none"), activation)
+    arguments = (x, packed, head, rows, cols, bias, residual, activation)
     return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
 
 
 PACK = register("pack", PACK_SCHEMA, pack, _fake_pack, _differentiable_pack)
-LINEAR_PACKED = register("linear_packed", SCHEMA, linear_packed, _fake, _differentiable, casting(0, 5))
+LINEAR_PACKED = register("linear_packed", SCHEMA, linear_packed, _fake, _differentiable, casting(0, 6))

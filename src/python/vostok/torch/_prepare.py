@@ -15,7 +15,7 @@ from .._errors import InvalidType
 from .._planning import ProgressLine
 from .._problems import Sddmm
 from ._devices import ELEMENTS, _contexts, stream_of
-from ._linear import BIAS_ELEMENT, bucket_of, plan_linear
+from ._linear import bucket_of, plan_linear
 from ._lookup import LOOKUP, Entry, Prepared, made_plan
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._packed import adopted, packed_dtype, packed_plan
@@ -52,11 +52,9 @@ def sddmm_problem(dtype: torch.dtype, tokens: int, math: str, alignment: int = 1
     )
 
 
-def bias_dtype(layer: SparseLinear | FrozenSparseLinear, dtype: torch.dtype) -> torch.dtype | None:
+def bias_dtype(layer: SparseLinear | FrozenSparseLinear) -> torch.dtype | None:
     """The type in which kernels read the layer's bias."""
-    if layer.bias is None:
-        return None
-    return layer.bias.dtype if BIAS_ELEMENT and layer.bias.dtype == dtype else torch.float32
+    return None if layer.bias is None else layer.bias.dtype
 
 
 def work_of(model: nn.Module, tokens: Sequence[int], training: bool | None, dtype: torch.dtype | None) -> list[Work]:
@@ -67,13 +65,13 @@ def work_of(model: nn.Module, tokens: Sequence[int], training: bool | None, dtyp
             trains = layer.training and layer.values.requires_grad if training is None else training
             found += _work_of_sparse(name, layer, tokens, trains, dtype or layer.values.dtype)
         elif isinstance(layer, FrozenSparseLinear):
-            found += _work_of_frozen(name, layer, dtype)
+            found += _work_of_frozen(name, layer)
     return found
 
 
 def _work_of_sparse(name: str, layer: SparseLinear, tokens: Any, trains: bool, dtype: torch.dtype) -> Iterator[Work]:
     def forward(count: int, activation: str, transpose: bool) -> Callable[..., Prepared]:
-        bias = None if transpose else bias_dtype(layer, dtype)
+        bias = None if transpose else bias_dtype(layer)
         return lambda **options: plan_linear(
             entry_of(layer), dtype, count, bias, False, transpose, activation, layer.math, **options
         )
@@ -99,21 +97,17 @@ def _work_of_sparse(name: str, layer: SparseLinear, tokens: Any, trains: bool, d
             yield Work(name, "sddmm", count, sampled(count), lambda: entry_of(layer))
 
 
-def _work_of_frozen(name: str, layer: FrozenSparseLinear, dtype: torch.dtype | None) -> Iterator[Work]:
+def _work_of_frozen(name: str, layer: FrozenSparseLinear) -> Iterator[Work]:
     def plan(**options: Any) -> Prepared:
-        packed = layer.packed
-        stream = stream_of(packed.get_device())
-        chosen = packed_dtype(packed)
-        sizes = (layer.out_features, layer.in_features)
-        return packed_plan(
-            packed, *sizes, chosen, stream, bias_dtype(layer, chosen), False, layer.activation, **options
-        )[2]
+        dtype = packed_dtype(layer.head)
+        return packed_plan(_packed_entry(layer), dtype, bias_dtype(layer), False, layer.activation, **options)
 
     yield Work(name, "linear_packed", 0, plan, lambda: _packed_entry(layer))
 
 
 def _packed_entry(layer: FrozenSparseLinear) -> Entry:
-    return adopted(layer.packed, layer.out_features, layer.in_features, stream_of(layer.packed.get_device()))
+    stream = stream_of(layer.packed.get_device())
+    return adopted(layer.packed, layer.head, layer.out_features, layer.in_features, stream)
 
 
 def prepare(

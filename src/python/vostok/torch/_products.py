@@ -11,7 +11,7 @@ from .._problems import Sddmm, Spmm
 from ._calls import run, run_spmm
 from ._checks import check_sddmm, check_spmm
 from ._devices import ELEMENTS, alignment_of, stream_of
-from ._linear import activate, bias_fields, bias_operand, policy_of, sum_to
+from ._linear import activate, bias_fields, policy_of, sum_to
 from ._lookup import LOOKUP, Prepared, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
@@ -60,7 +60,7 @@ def spmm(
         return output
     values = values.contiguous()
     dense, layout = matrices(dense)
-    bias = None if bias is None else bias_operand(bias)
+    bias = None if bias is None else bias.contiguous()
     residual = None if residual is None else residual.contiguous()
     operands = [0 if tensor is None else tensor.data_ptr() for tensor in (values, dense, output, bias, residual)]
     addresses = 0

@@ -100,13 +100,15 @@ def before_packed_load(
     errors: list[str],
 ) -> None:
     """Makes room for as many packed bytes as come, in a new tensor."""
-    packed = state.get(prefix + "packed")
-    if packed is not None:
-        layer.register_buffer("packed", as_static(torch.empty_like(packed, device=layer.packed.device)))
+    for name in ("packed", "head"):
+        found = state.get(prefix + name)
+        if found is not None:
+            device = layer._buffers[name].device
+            layer.register_buffer(name, as_static(torch.empty_like(found, device=device)))
 
 
 def after_load(layer: Any, keys: Any) -> None:
     """Marks what was loaded, which assign=True puts in the buffers' places, as static."""
-    for name in ("row_offsets", "column_indices", "packed"):
+    for name in ("row_offsets", "column_indices", "packed", "head"):
         if name in layer._buffers:
             as_static(layer._buffers[name])
