@@ -20,7 +20,15 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from .._context import Context
 from .._topology import Topology
 from ._checks import check_packed, check_structure
-from ._devices import INDEX_BYTES, WORKSPACE_ALIGNMENT, context_of, is_capturing, making_stream, stream_object, with_memory
+from ._devices import (
+    INDEX_BYTES,
+    WORKSPACE_ALIGNMENT,
+    context_of,
+    is_capturing,
+    making_stream,
+    stream_object,
+    with_memory,
+)
 
 PLANS_KEPT = 256
 SHARE_OF_MEMORY = 8

@@ -66,7 +66,7 @@ def header_of(head: torch.Tensor) -> Header:
 
 
 def stored(plan: Any, values: torch.Tensor, header: Header) -> tuple[torch.Tensor, torch.Tensor, PackedValues]:
-    """Values packed by a plan: the two tensors, and the library's object, which reads the first. Waits for the device."""
+    """Values packed by a plan: both tensors, and the library's object, which reads the first. Waits for the device."""
     size = plan.packed_bytes
     memory, address = workspace(values, size)
     start = address - memory.data_ptr()
