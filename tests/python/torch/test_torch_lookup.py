@@ -1,7 +1,9 @@
 """How plans are found: by storage, version and shape; what is forgotten, refused and tried again."""
 
+import copy
 import gc
 import os
+import pickle
 import threading
 import warnings
 import weakref
@@ -308,3 +310,66 @@ def test_schemas_hold_tensors_and_numbers_only():
             assert kind not in ("int", "SymInt") or argument.name in ("rows", "cols", "max_tokens")
             assert kind != "str" or argument.name in ("activation", "math", "saved")
         assert not schema.is_mutable and all(str(result.type) == "Tensor" for result in schema.returns)
+
+
+def test_a_layers_shortcut_notices_whatever_becomes_of_its_index_tensors(device, fresh):
+    sparse, _ = layer(16, 24, device=device)
+    other, _ = layer(16, 24, device=device)
+    other = copy.deepcopy(other)
+    x = torch.randn(3, 24, device=device)
+
+    def right():
+        with torch.no_grad():
+            assert_close(sparse(x), sparse.to_dense().double()(x.double()))
+            start = fresh.misses
+            sparse(x)
+            assert fresh.misses == start
+
+    right()
+    vt.clear()
+    right()
+    sparse.set_mask(other.row_offsets, other.column_indices, other.values.detach())
+    right()
+    flipped = vt.csr(vt.dense(sparse.csr()).detach().flip(0))
+    sparse.row_offsets.copy_(flipped.row_offsets)
+    sparse.column_indices.copy_(flipped.column_indices)
+    right()
+    sparse.column_indices.data = (23 - sparse.column_indices.long()).to(torch.int32)  # counts no version
+    right()
+    sparse = copy.deepcopy(sparse)
+    right()
+    sparse = pickle.loads(pickle.dumps(sparse))
+    right()
+    with torch.inference_mode():
+        sparse.row_offsets, sparse.column_indices = sparse.row_offsets.clone(), sparse.column_indices.clone()
+        right()
+
+
+def test_what_listens_to_operators_hears_a_layer_without_a_gradient(device):
+    sparse, _ = layer(16, 24, device=device)
+    x = torch.randn(3, 24, device=device)
+    heard = []
+
+    class Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            heard.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    class Called(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            heard.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    with torch.no_grad():
+        for mode in (Dispatched, Called):
+            heard.clear()
+            with mode():
+                sparse(x)
+            assert any("vostok" in name for name in heard)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            sparse(x)
+        assert "vostok::linear" in {event.name for event in profile.events()}
+        with torch.autocast(device, torch.bfloat16):
+            assert sparse(x).dtype == torch.bfloat16
+        with pytest.raises(RuntimeError, match="cannot transform vostok::linear by torch.func"):
+            torch.func.vmap(sparse)(x)

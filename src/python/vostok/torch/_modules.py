@@ -12,9 +12,11 @@ from .._errors import InvalidArgument, InvalidType
 from . import _linear, _packed, _state
 from ._csr import Csr, as_static, csr, dense
 from ._functional import activation_name
-from ._lookup import LOOKUP
+from ._lookup import LOOKUP, Known
+from ._registry import is_unobserved
 
 MaybeTensor = torch.Tensor | None
+is_compiling = torch.compiler.is_compiling
 
 
 class SparseLinear(nn.Module):
@@ -39,6 +41,7 @@ class SparseLinear(nn.Module):
         if weight.values.dim() != 1:
             raise InvalidArgument(f"cannot make a SparseLinear: values have shape {tuple(weight.values.shape)}")
         self._told_of_weight = False
+        self._known = Known()
         self.out_features, self.in_features = weight.shape
         self.activation = activation_name(activation)
         self.math = math
@@ -52,19 +55,23 @@ class SparseLinear(nn.Module):
         """x [tokens.., in] -> [tokens.., out]."""
         parameters = self._parameters
         buffers = self._buffers
-        return _linear.OP(
+        values, bias = parameters["values"], parameters["bias"]
+        arguments = (
             x,
-            parameters["values"],
+            values,
             buffers["row_offsets"],
             buffers["column_indices"],
             self.out_features,
             self.in_features,
-            parameters["bias"],
+            bias,
             None,
             False,
             self.activation,
             self.math,
         )
+        if not is_compiling() and is_unobserved(x, values, bias):
+            return _linear.linear(*arguments, self._known)
+        return _linear.OP(*arguments)
 
     @property
     def nonzeros(self) -> int:
@@ -231,16 +238,20 @@ class FrozenSparseLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [tokens.., in] -> [tokens.., out]."""
-        return _packed.LINEAR_PACKED(
+        packed, bias = self._buffers["packed"], self._parameters["bias"]
+        arguments = (
             x,
-            self._buffers["packed"],
+            packed,
             self._buffers["head"],
             self.out_features,
             self.in_features,
-            self._parameters["bias"],
+            bias,
             None,
             self.activation,
         )
+        if not is_compiling() and is_unobserved(x, packed, bias):
+            return _packed.linear_packed(*arguments)
+        return _packed.LINEAR_PACKED(*arguments)
 
     def _apply(self, function: Any, recurse: bool = True) -> FrozenSparseLinear:
         """What to(), cuda() and their like do, but to the head, which no kernel reads."""
