@@ -1,21 +1,26 @@
-"""A graph convolution network on Cora through vostok: by hand, and as PyTorch Geometric's GCNConv where that is
-installed.
+"""A graph convolution network on Cora: PyTorch Geometric's GCNConv as it is, the same through vostok, and by hand.
 
-    python gnn.py [--graph ../shared/data/graphs/cora.mtx] [--epochs 50] [--tiny]
+    python gnn.py [--graph ../shared/data/graphs/cora.mtx] [--epochs 200] [--json gnn.json] [--tiny]
 
 Without the graph's file a random one of Cora's size is made. Features and labels are made here in both cases: nodes of
-a community share a label, so that there is something to learn.
+a community share a label, so that there is something to learn. All networks begin with the same weights.
 """
 
 import argparse
+import importlib.metadata
 from pathlib import Path
 
+import measured
 import torch
 from torch import nn
 
 import vostok.torch as vt
 
 HERE = Path(__file__).resolve()
+REFERENCE = "GCNConv of PyTorch Geometric"
+BY_HAND = "GCN by hand"
+ALLOWED = 0.02  # accuracies may differ by this: a node at the border goes either way
+CLASSES, INPUTS, HIDDEN = 4, 16, 16
 
 
 def find_graph(given):
@@ -66,59 +71,102 @@ class Convolution(nn.Module):
         self.linear = nn.Linear(inputs, outputs)
 
     def forward(self, x):
-        return vt.spmm(self.a, self.linear(x))
+        return vt.spmm(self.a, self.linear.weight.matmul(x.mT).mT) + self.linear.bias
 
 
-def geometric(a, edges, inputs, hidden, classes, device):
-    """The same network of GCNConv, whose aggregation goes through vt.spmm; None where PyG is not installed."""
+class Network(nn.Module):
+    """Two convolutions, each called with x and what it is given beside."""
+
+    def __init__(self, first, second, *graph):
+        super().__init__()
+        self.first, self.second, self.graph = first, second, graph
+
+    def forward(self, x):
+        return self.second(self.first(x, *self.graph).relu(), *self.graph)
+
+
+def geometric(a, edges):
+    """Networks of GCNConv by name: as it is, with edges or a torch.sparse matrix, and one whose aggregation goes
+    through vt.spmm. None of them where PyG is not installed."""
     try:
         from torch_geometric.nn import GCNConv
     except ImportError as error:
         print(f"left out: PyTorch Geometric's GCNConv ({error})")
-        return None
+        return {}
 
     class VostokGCNConv(GCNConv):
-        def message_and_aggregate(self, adj_t, x):
-            return vt.spmm(adj_t, x)
-
         def propagate(self, edge_index, **operands):
-            return self.message_and_aggregate(edge_index, operands["x"])
+            return vt.spmm(edge_index, operands["x"])
 
-    class Network(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first = VostokGCNConv(inputs, hidden, normalize=False)
-            self.second = VostokGCNConv(hidden, classes, normalize=False)
-            self.adj_t = torch.sparse_csr_tensor(a.row_offsets, a.column_indices, a.values, a.shape)
+    def network(layer, *graph):
+        return Network(layer(INPUTS, HIDDEN, normalize=False), layer(HIDDEN, CLASSES, normalize=False), *graph)
 
-        def forward(self, x):
-            return self.second(self.first(x, self.adj_t).relu(), self.adj_t)
-
-    return Network().to(device)
+    matrix = torch.sparse_csr_tensor(a.row_offsets, a.column_indices, a.values, a.shape)
+    return {
+        REFERENCE: network(GCNConv, edges.flip(0), a.values),  # messages go from the first row's nodes to the second's
+        "GCNConv of PyTorch Geometric, torch.sparse": network(GCNConv, matrix),
+        "GCNConv through vt.spmm": network(VostokGCNConv, matrix),
+    }
 
 
-def train(name, model, x, labels, known, epochs):
-    """Returns the accuracy on nodes whose labels were not shown."""
+def version_of_geometric():
+    """PyG's, None where it is not installed."""
+    try:
+        return importlib.metadata.version("torch_geometric")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def same_weights(model, other):
+    """Gives a network the weights of another one, whatever their names are."""
+    with torch.no_grad():
+        for shape in sorted({tuple(parameter.shape) for parameter in model.parameters()}):
+            mine, theirs = (
+                [parameter for parameter in network.parameters() if tuple(parameter.shape) == shape]
+                for network in (model, other)
+            )
+            for parameter, source in zip(mine, theirs, strict=True):
+                parameter.copy_(source)
+
+
+def train(name, model, data, epochs, device, progress):
+    """A row: time an epoch, the last loss, and the accuracy on nodes whose labels were not shown."""
+    x, labels, known = data
     optimizer = torch.optim.Adam(model.parameters(), 2e-2)
+    times = []
     for _ in range(epochs):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x)[known], labels[known])
-        loss.backward()
-        optimizer.step()
+        with measured.timed(times, device):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x)[known], labels[known])
+            loss.backward()
+            optimizer.step()
+        progress.step(name)
     with torch.no_grad():
         accuracy = float((model(x).argmax(1) == labels)[~known].float().mean())
-    print(f"{name}: loss {loss.item():.4f}, accuracy {accuracy:.3f}")
-    return accuracy
+    epoch = measured.summary(times[len(times) // 5 :])  # the first ones plan and compile
+    print(f"{name}: loss {loss.item():.4f}, accuracy {accuracy:.3f}, {epoch['median_us'] / 1e3:.2f} ms an epoch")
+    return {"name": name} | epoch | {"accuracy": accuracy, "loss": loss.item(), "clocks": measured.clocks()}
 
 
-def main():
+def compared(row, rows):
+    """The row with what its accuracy is held to: that of the first row."""
+    row["tolerance"] = ALLOWED
+    row["error"] = abs(row["accuracy"] - (rows or [row])[0]["accuracy"])
+    row["verified"] = row["error"] <= ALLOWED and row["accuracy"] > 1.0 / CLASSES
+    return row
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graph")
-    parser.add_argument("--epochs", type=int, default=50)
+    parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--tiny", action="store_true", help="sizes for the emulator")
-    options = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.manual_seed(1)
+    measured.add_options(parser)
+    return parser.parse_args()
+
+
+def make_data(options, device):
+    """The matrix, its edges, (features, labels, which labels are known) and what the graph is called."""
     path = find_graph(options.graph)
     if options.tiny or path is None:
         print("graph: a random one" + ("" if options.tiny else ", since cora.mtx was not found"))
@@ -126,23 +174,43 @@ def main():
     else:
         print(f"graph: {path.name}")
         edges, nodes = read_edges(path)
-    classes, inputs, hidden = 4, 16, 16
-    labels = labels_of(edges, nodes, classes)
+    labels = labels_of(edges, nodes, CLASSES)
     known = torch.rand(nodes) < 0.4
-    x = torch.randn(nodes, inputs) + 1.5 * torch.randn(classes, inputs)[labels]
+    x = torch.randn(nodes, INPUTS) + 1.5 * torch.randn(CLASSES, INPUTS)[labels]
     a, both = adjacency(edges, nodes)
     a = vt.Csr(*(tensor.to(device) for tensor in a[:3]), a.shape)
-    print(f"{nodes} nodes, {both.shape[1]} nonzeros, on {device}")
-    x, labels, known = x.to(device), labels.to(device), known.to(device)
-    model = nn.Sequential(Convolution(a, inputs, hidden), nn.ReLU(), Convolution(a, hidden, classes)).to(device)
-    epochs = 8 if options.tiny else options.epochs
-    exact = nn.functional.linear(x, model[0].linear.weight, model[0].linear.bias).double()
-    difference = (model[0](x).double() - vt.dense(a).double() @ exact).abs().max()
+    name = "random" if options.tiny or path is None else path.stem
+    return a, both.to(device), (x.to(device), labels.to(device), known.to(device)), name
+
+
+def main():
+    options = parse()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(1)
+    a, both, data, name = make_data(options, device)
+    nodes, nonzeros = a.shape[0], both.shape[1]
+    print(f"{nodes} nodes, {nonzeros} nonzeros, on {device}")
+    with measured.poisoned(), torch.no_grad():
+        wide = torch.randn(nodes, HIDDEN, device=device)
+        difference = (vt.spmm(a, wide).double() - vt.dense(a).double() @ wide.double()).abs().max()
     assert difference < 1e-4, float(difference)
-    assert train("GCN by hand", model, x, labels, known, epochs) > 1.0 / classes
-    other = geometric(a, both, inputs, hidden, classes, device)
-    if other is not None:
-        assert train("GCNConv of PyTorch Geometric", other, x, labels, known, epochs) > 1.0 / classes
+    first = Network(Convolution(a, INPUTS, HIDDEN), Convolution(a, HIDDEN, CLASSES)).to(device)
+    models = geometric(a, both) | {BY_HAND: first}
+    for model in models.values():
+        same_weights(model.to(device), first)
+    epochs = 8 if options.tiny else options.epochs
+    problem = {"graph": name, "nodes": nodes, "nonzeros": nonzeros, "element": "f32", "epochs": epochs}
+    results = measured.Results("gnn", options, problem, torch_geometric=version_of_geometric())
+    progress = measured.Progress(epochs * len(models), options.seconds)
+    try:
+        for name, model in models.items():
+            results.add(compared(train(name, model, data, epochs, device, progress), results.whole["rows"]))
+        results.finish()
+    except measured.OutOfTime as end:
+        print(f"stopped early: {end}")
+    rows = results.whole["rows"]
+    wrong = [row["name"] for row in rows if not row["verified"]]
+    assert not wrong, f"accuracies that are not those of {rows[0]['name']}: {wrong}"
 
 
 if __name__ == "__main__":

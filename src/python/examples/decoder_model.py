@@ -1,0 +1,154 @@
+"""A decoder of Llama-2-7B's kind, with weights made of seeds on the device, so that each layer can be made again."""
+
+import copy
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import vostok.torch as vt
+
+NAMES = ("qkv", "output", "gate_up", "down")
+
+
+class Layer(nn.Module):
+    """Attention with rotary positions and a cache, and a gated feed-forward part. Products that read the same input are
+    one, as engines have them, and everything else takes few kernels: it costs the dense and the sparse model alike."""
+
+    def __init__(self, options):
+        super().__init__()
+        hidden, inner = options.hidden, options.intermediate
+        self.heads = options.heads
+        self.qkv = nn.Linear(hidden, 3 * hidden, bias=False)
+        self.output = nn.Linear(hidden, hidden, bias=False)
+        self.gate_up = nn.Linear(hidden, 2 * inner, bias=False)
+        self.down = nn.Linear(inner, hidden, bias=False)
+        self.norm_1 = nn.RMSNorm(hidden)
+        self.norm_2 = nn.RMSNorm(hidden)
+
+    def forward(self, x, cache, position, rotation):
+        """x [batch, hidden]; cache [2, batch, heads, context, size]: keys and values, written at `position`."""
+        batch, hidden = x.shape
+        qkv = rotate(self.qkv(self.norm_1(x)).view(batch, 3, self.heads, -1), rotation)
+        cache[:, :, :, position] = qkv[:, 1:].transpose(0, 1)
+        mixed = functional.scaled_dot_product_attention(qkv[:, 0].unsqueeze(2), cache[0], cache[1])
+        x = x + self.output(mixed.reshape(batch, hidden))
+        gate, up = self.gate_up(self.norm_2(x)).chunk(2, dim=-1)
+        return x + self.down(functional.silu(gate) * up)
+
+
+def rotate(qkv, rotation):
+    """Rotary positions of queries and keys; values [batch, 2] stay: their angle is 0."""
+    cosine, sine = rotation
+    return torch.addcmul(qkv * cosine, qkv.roll(qkv.shape[-1] // 2, -1), sine)
+
+
+def rotation_at(position, size, device):
+    """Cosines and signed sines [3, 1, size] of a position."""
+    angles = position / 10_000 ** (torch.arange(0, size, 2, device=device).float() / size)
+    cosine = torch.ones(3, 1, size, device=device)
+    sine = torch.zeros(3, 1, size, device=device)
+    cosine[:2] = torch.cat([angles, angles]).cos()
+    sine[:2] = torch.cat([-angles.sin(), angles.sin()])
+    return cosine, sine
+
+
+class Decoder(nn.Module):
+    """Logits of the next token, of one token for each sequence of the batch at the end of the context. Made without
+    the layers' linear weights."""
+
+    def __init__(self, options, device, dtype):
+        super().__init__()
+        self.options = options
+        self.position = options.context - 1
+        with torch.device("meta"):
+            self.embedding = nn.Embedding(options.vocabulary, options.hidden)
+            self.layers = nn.ModuleList(Layer(options) for _ in range(options.layers))
+            self.norm = nn.RMSNorm(options.hidden)
+            self.head = nn.Linear(options.hidden, options.vocabulary, bias=False)
+        self.to(dtype)
+        for seed, module in enumerate((self.embedding, self.head)):
+            module.weight = parameter(random_weight(module.weight.shape, seed, device, dtype))
+        for module in self.modules():
+            if isinstance(module, nn.RMSNorm):
+                module.weight = parameter(torch.ones(options.hidden, device=device, dtype=dtype))
+        self.rotation = rotation_at(self.position, options.hidden // options.heads, device)
+        self.eval()
+
+    def forward(self, tokens, caches):
+        """tokens [batch], caches: one for each layer -> [batch, vocabulary]"""
+        x = self.embedding(tokens)
+        rotation = [part.to(x.dtype) for part in self.rotation]
+        for layer, cache in zip(self.layers, caches):
+            x = layer(x, cache, self.position, rotation)
+        return self.head(self.norm(x))
+
+    def exact(self, tokens, caches):
+        """The same in float32, of the same weights: what both models are compared with. For dense layers; the caches
+        are not written."""
+        x = self.embedding(tokens).float()
+        for layer, cache in zip(self.layers, caches):
+            x = copy.deepcopy(layer).float()(x, cache.float(), self.position, self.rotation)
+        norm = copy.deepcopy(self.norm).float()
+        return functional.linear(norm(x), self.head.weight.float())
+
+    def fill(self, index, sparsity, device, dtype):
+        """Makes a layer dense, with the weights of its seeds, pruned."""
+        layer, source = self.layers[index], index % (self.options.distinct or len(self.layers))
+        if source != index:
+            for name in NAMES:
+                setattr(layer, name, copy.deepcopy(getattr(self.layers[source], name)))
+            return
+        for place, name in enumerate(NAMES):
+            shape = self._shape(name)
+            weight = pruned(random_weight(shape, 2 + 4 * index + place, device, dtype), sparsity)
+            with torch.device("meta"):
+                linear = nn.Linear(shape[1], shape[0], bias=False)
+            linear.weight = parameter(weight)
+            setattr(layer, name, linear)
+
+    def freeze(self, index, max_tokens):
+        """Makes a layer sparse, packed for inference; its dense weights go."""
+        layer, source = self.layers[index], index % (self.options.distinct or len(self.layers))
+        for name in NAMES:
+            if source != index:
+                setattr(layer, name, copy.deepcopy(getattr(self.layers[source], name)))
+            else:
+                setattr(layer, name, vt.SparseLinear.from_dense(getattr(layer, name)).freeze(max_tokens))
+
+    def drop(self):
+        """Lets the layers' linear weights go."""
+        for layer in self.layers:
+            for name in NAMES:
+                setattr(layer, name, None)
+
+    def linear_bytes(self):
+        """What the layers' linear weights take, as their tensors on the device say."""
+        modules = [getattr(layer, name) for layer in self.layers for name in NAMES]
+        return sum((module.weight if isinstance(module, nn.Linear) else module.packed).nbytes for module in modules)
+
+    def _shape(self, name):
+        hidden, inner = self.options.hidden, self.options.intermediate
+        return {
+            "qkv": (3 * hidden, hidden),
+            "output": (hidden, hidden),
+            "gate_up": (2 * inner, hidden),
+            "down": (hidden, inner),
+        }[name]
+
+
+def parameter(tensor):
+    """As a parameter that is not trained."""
+    return nn.Parameter(tensor, requires_grad=False)
+
+
+def random_weight(shape, seed, device, dtype):
+    """Made on the device; outputs of a row have the variance of its inputs."""
+    generator = torch.Generator(device).manual_seed(seed)
+    return torch.empty(shape, device=device, dtype=dtype).normal_(0, shape[-1] ** -0.5, generator=generator)
+
+
+def pruned(weight, sparsity):
+    """Keeps the weights of largest magnitude in each row. A row keeps a multiple of 8."""
+    count = max(8, round(weight.shape[1] * (1 - sparsity) / 8) * 8)
+    return vt.dense(vt.csr(weight, count=count, per="row"))
