@@ -1,4 +1,5 @@
-// Charts of result files: time against sparsity, time against n, and how much of the hardware's ceiling is reached, as SVG.
+// Charts of result files, as SVG: of spmm time against sparsity and n, and how much of the hardware's ceiling is
+// reached; of whole models what they reach.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "bench/harness/chart.hpp"
 #include "bench/harness/entry.hpp"
 #include "bench/harness/json.hpp"
+#include "bench/harness/model_charts.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/problems.hpp"
 
@@ -27,11 +29,7 @@ struct Results {
 
   std::string element() const { return whole["problem"].value("element", ""); }
   std::string title(const std::string& rest) const { return fmt::format("{} {}, {}", whole["benchmark"].get<std::string>(), element(), rest); }
-  std::string note() const {
-    const std::string policy = whole["problem"].value("policy", "warm");
-    return fmt::format("{}, {}, {}, commit {}", whole["device"]["name"].get<std::string>(), whole["date"].get<std::string>().substr(0, 10),
-                       policy == "cold" ? "weights rotated" : "warm", whole["commit"].get<std::string>());
-  }
+  std::string note() const { return note_of(whole, whole["problem"].value("policy", "warm") == "cold" ? "weights rotated" : "warm"); }
 };
 
 /// Microseconds of ours and of each peer's fastest way, where the output was right.
@@ -74,7 +72,8 @@ std::vector<Series> to_series(const Lines& lines) {
 std::string file_name(std::string text) {
   const auto within = [](char letter, char first, char last) { return letter >= first && letter <= last; };
   const auto stays = [&](char letter) { return within(letter, 'a', 'z') || within(letter, 'A', 'Z') || within(letter, '0', '9') || letter == '.'; };
-  std::replace_if(text.begin(), text.end(), [&](char letter) { return !stays(letter); }, '_');
+  std::replace_if(
+      text.begin(), text.end(), [&](char letter) { return !stays(letter); }, '_');
   return text;
 }
 
@@ -177,7 +176,10 @@ void write(const std::filesystem::path& folder, const std::string& name, const C
 /// The number of charts.
 std::size_t plot(const std::filesystem::path& source, const std::filesystem::path& folder) {
   const Results results{.name = source.stem().string(), .whole = Json::parse(read_text(source))};
-  if (results.whole["benchmark"] != "spmm") fail(ErrorCode::unsupported, "cannot plot {}: it is no result of spmm", source.string());
+  const std::vector<NamedChart> models = model_charts(results.name, results.whole);
+  for (const NamedChart& model : models) write(folder, file_name(model.name), model.chart);
+  if (!models.empty()) return models.size();
+  if (results.whole["benchmark"] != "spmm") fail(ErrorCode::unsupported, "cannot plot {}: it is no result of spmm, decoder or rigl", source.string());
   std::vector<std::string> files;
   std::vector<Chart> charts;
   for (const auto make : {against_sparsity, against_size, of_ceiling})
@@ -194,8 +196,10 @@ int main(int argc, char** argv) {
   RunOptions options;
   std::vector<std::filesystem::path> sources;
   options.out = "bench/results/plots";
-  CLI::App app("Charts of spmm's result files: time against sparsity and against n, and the share of the ceiling. Prints the files it writes.",
-               "bench_plot");
+  CLI::App app(
+      "Charts of result files: of spmm time against sparsity and against n, and the share of the ceiling; of "
+      "decoder speed and memory; of rigl losses. Prints the files it writes.",
+      "bench_plot");
   app.add_option("RESULT", sources, "JSON files")->required();
   app.add_option("--out", options.out, "Folder of the SVG files")->capture_default_str();
   return run_program(app, argc, argv, options, [&] {
