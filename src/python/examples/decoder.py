@@ -18,11 +18,11 @@ import time
 
 import measured
 import torch
-from decoder_model import Decoder
+from decoder_model import Decoder, Glue
 
 import vostok.torch as vt
 
-SIZES = ("layers", "hidden", "intermediate", "heads", "vocabulary", "context", "distinct", "formats")
+SIZES = ("layers", "hidden", "intermediate", "heads", "vocabulary", "context", "distinct", "formats", "glue")
 ALLOWED = 1.5  # times the dense model's error
 
 
@@ -61,8 +61,10 @@ class Inputs:
 
 def measure(model, arguments, options, device):
     """Logits of a call whose memory was poisoned, logits of the last that was timed, and microseconds a step."""
+    glue, model.glue = model.glue, Glue()  # the mode that poisons would have it compiled once more
     with measured.poisoned():
         checked = model(*arguments)
+    model.glue = glue
     if device == "cpu":
         times = []
         for _ in range(options.runs):
@@ -179,6 +181,12 @@ def parse():
     parser.add_argument(
         "--formats", choices=("one", "each"), default="one", help="weights packed once for all batches, or for each"
     )
+    parser.add_argument(
+        "--glue",
+        choices=("eager", "inductor", "aot_eager"),
+        default="eager",
+        help="what is between products: as PyTorch's kernels, or compiled, for both models",
+    )
     parser.add_argument("--steps", type=int, default=20, help="steps of a run")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--tiny", action="store_true", help="sizes for the emulator")
@@ -213,6 +221,8 @@ def main():
     progress = measured.Progress(parts, options.seconds)
     try:
         model = Decoder(options, device, dtype)
+        if options.glue != "eager":
+            model.glue = model.glue.compiled(options.glue)
         inputs = Inputs(options, device, dtype)
         for sparsity in options.sparsity:
             for batches in groups:

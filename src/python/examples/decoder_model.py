@@ -1,6 +1,7 @@
 """A decoder of Llama-2-7B's kind, with weights made of seeds on the device, so that each layer can be made again."""
 
 import copy
+from typing import Callable, NamedTuple
 
 import torch
 from torch import nn
@@ -11,9 +12,38 @@ import vostok.torch as vt
 NAMES = ("qkv", "output", "gate_up", "down")
 
 
+def add_norm(x, delta, weight):
+    """x + delta, and its RMS norm."""
+    x = x + delta
+    return x, functional.rms_norm(x, x.shape[-1:], weight, 1e-5)
+
+
+def rotate(qkv, cosine, sine):
+    """Rotary positions of queries and keys, [batch, 0 and 1]; values, [batch, 2], stay: their angle is 0."""
+    return torch.addcmul(qkv * cosine, qkv.roll(qkv.shape[-1] // 2, -1), sine)
+
+
+def gated(gate_up):
+    """What the feed-forward part does between its products."""
+    gate, up = gate_up.chunk(2, dim=-1)
+    return functional.silu(gate) * up
+
+
+class Glue(NamedTuple):
+    """What is neither product nor attention: it costs the dense and the sparse model alike."""
+
+    add_norm: Callable = add_norm
+    rotate: Callable = rotate
+    gated: Callable = gated
+
+    def compiled(self, backend):
+        """With a kernel for each, where the backend is inductor."""
+        return Glue(*(torch.compile(part, backend=backend, dynamic=False, fullgraph=True) for part in self))
+
+
 class Layer(nn.Module):
     """Attention with rotary positions and a cache, and a gated feed-forward part. Products that read the same input are
-    one, as engines have them, and everything else takes few kernels: it costs the dense and the sparse model alike."""
+    one, as engines have them."""
 
     def __init__(self, options):
         super().__init__()
@@ -26,21 +56,16 @@ class Layer(nn.Module):
         self.norm_1 = nn.RMSNorm(hidden)
         self.norm_2 = nn.RMSNorm(hidden)
 
-    def forward(self, x, cache, position, rotation):
-        """x [batch, hidden]; cache [2, batch, heads, context, size]: keys and values, written at `position`."""
+    def forward(self, x, delta, cache, position, rotation, glue):
+        """x and what is to be added to it, [batch, hidden]; cache [2, batch, heads, context, size]: keys and values,
+        written at `position`. Returns the next two."""
         batch, hidden = x.shape
-        qkv = rotate(self.qkv(self.norm_1(x)).view(batch, 3, self.heads, -1), rotation)
+        x, normed = glue.add_norm(x, delta, self.norm_1.weight)
+        qkv = glue.rotate(self.qkv(normed).view(batch, 3, self.heads, -1), *rotation)
         cache[:, :, :, position] = qkv[:, 1:].transpose(0, 1)
         mixed = functional.scaled_dot_product_attention(qkv[:, 0].unsqueeze(2), cache[0], cache[1])
-        x = x + self.output(mixed.reshape(batch, hidden))
-        gate, up = self.gate_up(self.norm_2(x)).chunk(2, dim=-1)
-        return x + self.down(functional.silu(gate) * up)
-
-
-def rotate(qkv, rotation):
-    """Rotary positions of queries and keys; values [batch, 2] stay: their angle is 0."""
-    cosine, sine = rotation
-    return torch.addcmul(qkv * cosine, qkv.roll(qkv.shape[-1] // 2, -1), sine)
+        x, normed = glue.add_norm(x, self.output(mixed.reshape(batch, hidden)), self.norm_2.weight)
+        return x, self.down(glue.gated(self.gate_up(normed)))
 
 
 def rotation_at(position, size, device):
@@ -60,6 +85,7 @@ class Decoder(nn.Module):
     def __init__(self, options, device, dtype):
         super().__init__()
         self.options = options
+        self.glue = Glue()
         self.position = options.context - 1
         with torch.device("meta"):
             self.embedding = nn.Embedding(options.vocabulary, options.hidden)
@@ -78,19 +104,22 @@ class Decoder(nn.Module):
     def forward(self, tokens, caches):
         """tokens [batch], caches: one for each layer -> [batch, vocabulary]"""
         x = self.embedding(tokens)
+        delta = torch.zeros_like(x)
         rotation = [part.to(x.dtype) for part in self.rotation]
         for layer, cache in zip(self.layers, caches):
-            x = layer(x, cache, self.position, rotation)
-        return self.head(self.norm(x))
+            x, delta = layer(x, delta, cache, self.position, rotation, self.glue)
+        return self.head(self.glue.add_norm(x, delta, self.norm.weight)[1])
 
     def exact(self, tokens, caches):
         """The same in float32, of the same weights: what both models are compared with. For dense layers; the caches
         are not written."""
         x = self.embedding(tokens).float()
+        delta, glue = torch.zeros_like(x), Glue()
         for layer, cache in zip(self.layers, caches):
-            x = copy.deepcopy(layer).float()(x, cache.float(), self.position, self.rotation)
-        norm = copy.deepcopy(self.norm).float()
-        return functional.linear(norm(x), self.head.weight.float())
+            layer = copy.deepcopy(layer).float()
+            x, delta = layer(x, delta, cache.float(), self.position, self.rotation, glue)
+        _, normed = glue.add_norm(x, delta, self.norm.weight.float())
+        return functional.linear(normed, self.head.weight.float())
 
     def fill(self, index, sparsity, device, dtype):
         """Makes a layer dense, with the weights of its seeds, pruned."""

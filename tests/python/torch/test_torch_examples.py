@@ -64,6 +64,12 @@ def test_each_batch_of_the_decoder_may_have_a_format_of_its_own(tmp_path):
     assert [(row["batch"], row["max_tokens"]) for row in rows] == [(1, 1), (2, 2)]
 
 
+def test_what_is_between_the_decoders_products_may_be_compiled(tmp_path):
+    results = results_of("decoder.py", tmp_path, "--glue", "aot_eager")
+    assert results["problem"]["glue"] == "aot_eager"
+    assert len(results["rows"]) == 2 and all(row["sparse"]["verified"] for row in results["rows"])
+
+
 def test_a_decoder_without_time_stops_with_the_rows_that_it_has(tmp_path):
     results = results_of("decoder.py", tmp_path, "--seconds", "0")
     assert results["complete"] is False and results["rows"] == []
