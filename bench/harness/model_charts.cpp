@@ -54,12 +54,18 @@ Chart decoder_speed(const Json& results) {
   return chart;
 }
 
+/// What the device had less of, else what the weights' tensors take.
+double gigabytes(const Json& side) {
+  const bool is_measured = side.contains("device_bytes") && side["device_bytes"].is_number();
+  return side[is_measured ? "device_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte;
+}
+
 Chart decoder_memory(const Json& results) {
   Points sparse, dense;
   for (const Json& row : results["rows"]) {
     if (!is_right(row)) continue;
-    sparse.emplace_back(zeros_of(row), row["sparse"]["linear_bytes"].get<double>() / bytes_of_gigabyte);
-    dense.emplace_back(zeros_of(row), row["dense"]["linear_bytes"].get<double>() / bytes_of_gigabyte);
+    sparse.emplace_back(zeros_of(row), gigabytes(row["sparse"]));
+    dense.emplace_back(zeros_of(row), gigabytes(row["dense"]));
   }
   return {.title = decoder_title(results, "GB of the linear layers"),
           .note = decoder_note(results),

@@ -33,7 +33,7 @@ def used_bytes(device):
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
-    return total - free
+    return total - free - (torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
 
 
 def distance(y, exact):

@@ -156,6 +156,7 @@ class Results:
     def add(self, row):
         """Writes one more row at once: what is there outlives an interruption."""
         self.whole["rows"].append(row)
+        self.whole["clocks"]["after"] = row.get("clocks")
         self.write()
 
     def finish(self):
@@ -166,7 +167,6 @@ class Results:
     def write(self):
         """Writes the file, whole or not at all."""
         self.whole["seconds"] = round(time.monotonic() - self.start, 3)
-        self.whole["clocks"]["after"] = clocks()
         if not self.path:
             return
         partial = self.path.with_name(self.path.name + ".part")

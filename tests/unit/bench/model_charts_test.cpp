@@ -40,6 +40,15 @@ TEST_CASE("a decoder's charts have a line for each batch and the dense model") {
   CHECK(memory.series[1].points.front() == std::pair<double, double>{50, 12});
 }
 
+TEST_CASE("memory that was measured on the device is drawn before that of tensors") {
+  Json row = decoder_row(.5, 1, 1.2);
+  row["sparse"]["device_bytes"] = 7'000'000'000;
+  row["dense"]["device_bytes"] = nullptr;
+  const std::vector<NamedChart> charts = model_charts("d", decoder(Json::array({row})));
+  CHECK(charts[1].chart.series[0].points.front().second == 7);
+  CHECK(charts[1].chart.series[1].points.front().second == 12);
+}
+
 TEST_CASE("a decoder's row that was wrong is not drawn") {
   const std::vector<NamedChart> charts = model_charts("d", decoder({decoder_row(.5, 1, 1.2), decoder_row(.7, 1, 9, false)}));
   CHECK(charts[0].chart.series[0].points.size() == 1);
