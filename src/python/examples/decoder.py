@@ -123,8 +123,12 @@ def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, r
     for index in range(options.layers):
         model.freeze(index, max(batches))
         progress.step(f"{where}: froze layer {index + 1} of {options.layers}")
+    frozen = time.monotonic()
     vt.prepare(model, batches, progress=False)
-    freeze_seconds = time.monotonic() - start
+    seconds = {
+        "freeze_seconds": round(frozen - start, 3),
+        "prepare_seconds": round(time.monotonic() - frozen, 3),
+    }
     sparse_bytes = {"linear_bytes": model.linear_bytes(), "device_bytes": since(without, device)}
     for batch in batches:
         sparse = described(model, batch, options, device, inputs, exact[batch]) | sparse_bytes
@@ -135,7 +139,7 @@ def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, r
             "batch": batch,
             "max_tokens": max(batches),
             "clocks": measured.clocks(),
-            "freeze_seconds": round(freeze_seconds, 3),
+            **seconds,
             "dense": dense[batch],
             "sparse": sparse,
             "speedup": dense[batch]["median_us"] / sparse["median_us"],
