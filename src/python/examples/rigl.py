@@ -80,7 +80,8 @@ def train(options, device, progress):
     """Losses of both sides, microseconds of their steps and of the moves of the mask; less where time is up."""
     model, twin = networks(options, device)
     teacher = nn.Sequential(nn.Linear(options.hidden // 2, 32), nn.Tanh(), nn.Linear(32, 8)).to(device)
-    sides = [(network, torch.optim.Adam(network.parameters(), 2e-3)) for network in (model, twin)]
+    rate = 2e-3 * min(1, 1024 / options.hidden)  # wider layers learn nothing at the rate of narrow ones
+    sides = [(network, torch.optim.Adam(network.parameters(), rate)) for network in (model, twin)]
     rigl = vt.RigL(model)
     losses, times, moves = ([], []), ([], []), []
     try:
