@@ -99,6 +99,28 @@ TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows o
       }
 }
 
+TEST_CASE("rows side by side are right where B and C are column-major: no nonzeros, a few, and uneven rows") {
+  const sparse::Csr empty{.rows = 200, .cols = 70, .row_offsets = std::vector<std::int64_t>(201)};
+  for (const NamedDevice& on : kernel_devices())
+    for (const sparse::Csr& csr : {empty, sparse::uniform(200, 70, 0.999, seed, 0), uneven_mask(130, 300, seed)})
+      for (const std::int64_t n : {5, 64, 304}) {
+        const Spmm problem{.n = n,
+                           .element = Dtype::f16,
+                           .dense_layout = Layout::column_major,
+                           .output_layout = Layout::column_major,
+                           .epilogue = {.bias = Bias::per_row}};
+        const RowTileCase c = make_case(csr, problem, seed);
+        int found = 0;
+        for (const FieldMap& config : row_tile().short_list(c.query(on.device.get()))) {
+          const RowTileConfig parsed = parse(config);
+          if (lanes_per_row(parsed) > 1 || row_tile().forbidden(c.query(on.device.get()), config)) continue;
+          check_row_tile(on, c, config);
+          ++found;
+        }
+        CHECK(found >= 1);
+      }
+}
+
 TEST_CASE("64-bit offsets into B, and 64-bit row offsets and positions, give the same product as 32-bit ones") {
   const RowTileCase c = make_case(uneven_mask(33, 200, seed), {.n = 32}, seed);
   for (const NamedDevice& on : kernel_devices()) {

@@ -74,7 +74,7 @@ double preparation_us(const SpmmQuery& query, const Sizes& size, const Config& c
   constexpr double launch_us = 1.5;
   const double dense_bytes = static_cast<double>(query.statistics.cols * query.problem.batch) * size.n * size.element_bytes;
   double us = 0;
-  if (c.prepare_dense) us += launch_us + 2 * dense_bytes / l2_bytes_per_us(machine);
+  if (c.prepare_dense && query.statistics.nonzeros > 0) us += launch_us + 2 * dense_bytes / l2_bytes_per_us(machine);
   if (c.pack_values) us += launch_us + size.nonzeros * (4 + 32 + size.element_bytes) / l2_bytes_per_us(machine);
   return us;
 }
@@ -87,6 +87,18 @@ inline double output_us(const SpmmQuery& query, const Sizes& size, const Machine
   if (output_bytes < cached_bytes) return output_bytes / l2_bytes_per_us(machine);
   return (output_bytes + dense_bytes) / machine.memory_bytes_per_us;
 }
+
+/// Microseconds in which lanes store a column-major C: a sector for the rows that a warp has side by side.
+inline double scattered_output_us(const SpmmQuery& query, const Sizes& size, int side_by_side, const Machine& machine) {
+  constexpr double sectors_per_us = 6.5e4;  // an empty matrix of 512 rows: 2.8 us more at n = 256, 16.7 at n = 2048
+  constexpr double sector_bytes = 32;
+  if (query.problem.output_layout == Layout::row_major || query.n.most <= 1) return 0;
+  const double rows = std::min<double>(side_by_side, sector_bytes / size.output_bytes);
+  return size.m * size.n / rows / sectors_per_us / machine.speed();
+}
+
+/// Whether neighbouring rows are computed side by side: sorted by length, rows of one length keep their order.
+inline bool keeps_rows_together(const SpmmQuery& query, bool row_swizzle) { return !row_swizzle || query.statistics.row_variation == 0; }
 
 /// Three resources of which the one that takes longest counts in full, and a share of the others: they are never used perfectly
 /// beside one another.

@@ -60,7 +60,8 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   constexpr double launch_us = 0.6;
   constexpr double uneven = 1.16;  // chunks of ends and chunks of entries differ, and a block takes as long as its slowest chunk
   const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
-                    0.35 * csr_product::output_us(query, size, machine) + csr_product::preparation_us(query, size, config, machine);
+                    0.35 * csr_product::output_us(query, size, machine) + csr_product::scattered_output_us(query, size, 1, machine) +
+                    csr_product::preparation_us(query, size, config, machine);
   return defeats_rows(query) ? us * uneven : us;
 }
 

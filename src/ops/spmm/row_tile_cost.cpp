@@ -48,10 +48,11 @@ double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine) * imbalance;
   const double row = row_us(size.mean_row / mean_pieces, config);
   const double tail = row_us(size.longest_row / longest_pieces, config) - row;
+  const int warp_rows = csr_product::keeps_rows_together(query, config.row_swizzle) ? 32 / lanes_per_row(config) : 1;
   constexpr double launch_us = 1.48;
   constexpr double exposed_tail = 1.23;
   return launch_us + l1 + l2 + row * waves + std::max(0.0, tail) * exposed_tail + 0.298 * csr_product::output_us(query, size, machine) +
-         csr_product::preparation_us(query, size, config, machine);
+         csr_product::scattered_output_us(query, size, warp_rows, machine) + csr_product::preparation_us(query, size, config, machine);
 }
 
 }  // namespace vostok::ops::row_tile

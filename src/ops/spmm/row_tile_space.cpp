@@ -256,6 +256,16 @@ RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   return config;
 }
 
+/// Rows as they lie, a lane each: a warp stores a column-major C in whole sectors, nearly all the work of an empty A.
+RowTileConfig side_by_side(const SpmmQuery& query, const RowTileConfig& base) {
+  constexpr int lane_columns = 8;
+  constexpr int threads_per_block = 128;
+  const int chunks = std::max(1, rounded_columns(query, lane_columns) / base.dense_vector);
+  RowTileConfig config = with_steps(with_shape(base, {1, 1, chunks}, threads_per_block), {16, false}, {4, 4, false});
+  config.row_swizzle = false;
+  return with_order(config, {Raster::rows_first, false});
+}
+
 /// The paper's heuristic and the tables' choices of one preparation.
 std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
   const bool wide = is_wide(query.problem.element);
@@ -273,6 +283,7 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
       add_new(list, with_slots(query, make(c.shape, c.threads_per_block, {64, true}, c.batch, c.order), c.slots));
   }
   for (const Choice& c : table) add_new(list, make(c.shape, c.threads_per_block, c.step, c.batch, c.order));
+  if (query.problem.output_layout == Layout::column_major) add_new(list, side_by_side(query, base));
   return list;
 }
 
@@ -299,6 +310,7 @@ std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Prepara
   const RowTileConfig base = common(query, preparation);
   std::vector<RowTileConfig> first = {likeliest(query, choices_of(query, preparation))};
   add_new(first, paper_of(query, preparation));
+  if (query.problem.output_layout == Layout::column_major) add_new(first, side_by_side(query, base));
   std::vector<RowTileConfig> list = first;
   const bool slots = !gathers_values(traits(query), base);
   const bool wide = is_wide(query.problem.element);

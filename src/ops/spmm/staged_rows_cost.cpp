@@ -82,11 +82,13 @@ double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) {
   const double rounds = std::ceil(blocks / machine.multiprocessors);
   // Waits overlap those of the blocks beside. More of them than min_blocks would fit shared memory, but seldom the registers.
   const double waves = std::ceil(rounds / std::min(resident_blocks(query, config), config.min_blocks));
+  const int warp_rows = csr_product::keeps_rows_together(query, config.row_swizzle) ? rows_abreast(config) : 1;
   constexpr double of_bands = 2;  // a few panels have nearly all of a row's entries
   const double cycles =
       of_uneven_mask(query.statistics, of_bands) * (rounds * work_cycles(query, size, config) + waves * wait_cycles(query, size, config));
   return launch_us + cycles / machine.cycles_per_us + csr_product::output_us(query, size, machine) +
-         csr_product::preparation_us(query, size, config, machine) + sum_us(size, config, machine);
+         csr_product::scattered_output_us(query, size, warp_rows, machine) + csr_product::preparation_us(query, size, config, machine) +
+         sum_us(size, config, machine);
 }
 
 }  // namespace vostok::ops::staged_rows
