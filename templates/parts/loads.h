@@ -164,6 +164,14 @@ __device__ inline V load_global(const V* memory) {
   return __builtin_bit_cast(V, detail::load_bits(reinterpret_cast<const Bits*>(memory)));
 }
 
+/// Asks for what lies there, so that a later load does not wait for memory.
+template <class V>
+__device__ inline void expect_global([[maybe_unused]] const V* memory) {
+#ifndef VOSTOK_EMULATOR
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(memory));
+#endif
+}
+
 /// One load of 16 bytes that nobody of the block reads again: it takes no room from what L1 has.
 template <class V>
 __device__ inline V load_once(const V* memory) {

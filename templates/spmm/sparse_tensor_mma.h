@@ -87,6 +87,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   const UnpackShared<F> shared(0);
   UnpackStages<F, CallerDense<F>> stages(args, tile, packed, shared);
   stages.start();
+  if constexpr (config.k_split == 1) expect_biases<F>(args, tile.first_strip(), tile_strips(config), threadIdx.x);
   SparseTensorWarp<F> warp(tile);
   const unsigned count = tile.block_count(args);
   const unsigned first_block = tile.first_block(args);
@@ -106,9 +107,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
       *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
     });
   } else {
-    const FragmentOutput<F> output(args, tile.product);
+    FragmentOutput<F> output(args, tile.product, warp.lane());
     warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      output.store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, warp.lane(), sums);
+      output.enter_rows(static_cast<long long>(strip) * packed_strip_rows());
+      output.store(tile.first_column() + 8 * octet, sums);
     });
   }
 }

@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     copy_first_strips_beside<F>(args, tile, stages, warp);
     // Strips that do not fit are read here, and the launch before may be what packs them.
     follow_previous_launch();
+    if constexpr (launched_slices(config) == 1) expect_biases<F>(args, tile.first_strip() + warp, 1, threadIdx.x % 32);
     SparseWarpgroupSum<F> sum;
     SparseConsumer<F>(args, tile, stages, warp).run(sum);
     TileSums<F, SparseWarpgroupSum<F>> sums(sum, stages, tile.slice, 0, warp);

@@ -76,9 +76,9 @@ class TileSums {
                                                                                                        elements[3]};
       });
     } else {
-      const FragmentOutput<F> output(args, tile.product);
-      for_each_own(
-          [&](unsigned octet, const float(&elements)[4]) { output.store(strip * packed_strip_rows(), (first_octet + octet) * 8, lane, elements); });
+      FragmentOutput<F> output(args, tile.product, lane);
+      output.enter_rows(strip * packed_strip_rows());
+      for_each_own([&](unsigned octet, const float(&elements)[4]) { output.store((first_octet + octet) * 8, elements); });
     }
   }
 

@@ -7,6 +7,17 @@
 
 namespace vostok {
 
+/// Asks for the biases of strips of 16 rows, two threads a strip, since stores at the end would wait for them.
+/// After follow_previous_launch().
+template <class F, class Args>
+__device__ inline void expect_biases(const Args& args, long long first_strip, unsigned strips, unsigned thread) {
+  if constexpr (F::traits.bias == Bias::per_row) {
+    constexpr unsigned sector_rows = 8;
+    const long long row = first_strip * 16 + thread * sector_rows;
+    if (thread < 2 * strips && row < args.m) expect_global(bias_place<F::traits.bias_element>(args.bias, row));
+  }
+}
+
 /// One product's C. `F` has the epilogue and C's type, layout and alignment among its traits, `Args` its operands.
 template <class F>
 class FragmentOutput {
@@ -22,33 +33,43 @@ class FragmentOutput {
 
  public:
   template <class Args>
-  __device__ FragmentOutput(const Args& args, unsigned product)
-      : scale_and_bias_{args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)},
+  __device__ FragmentOutput(const Args& args, unsigned product, unsigned lane)
+      : lane_(lane),
+        scale_and_bias_{args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)},
         output_(static_cast<Stored*>(args.output) + product * args.output_stride),
         residual_(static_cast<const Stored*>(args.residual) + product * args.output_stride),
         m_(args.m),
         n_(args.n),
         leading_(args.output_leading) {}
 
-  /// Stores what lies in C of a fragment whose first row and column these are.
-  __device__ void store(long long first_row, long long first_column, unsigned lane, const float (&sums)[4]) const {
-    const long long column = first_column + lane % 4 * 2;
+  /// Goes on with fragments of the 16 rows from this one. Biases are loaded once: each fragment would wait for its own.
+  __device__ void enter_rows(long long first_row) {
+    if (first_row == first_row_) return;
+    first_row_ = first_row;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) row_bias_[half] = row(half) < m_ ? scale_and_bias_.row_bias(static_cast<unsigned>(row(half))) : 0.0F;
+  }
+
+  /// Stores what lies in C of those rows' fragment from this column.
+  __device__ void store(long long first_column, const float (&sums)[4]) const {
+    const long long column = first_column + lane_ % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const long long row = first_row + lane / 4 + 8 * half;
-      if (row >= m_ || column >= n_) continue;
-      const float row_bias = scale_and_bias_.row_bias(static_cast<unsigned>(row));
-      const long long at = row_major ? row * leading_ + column : column * leading_ + row;
+      if (row(half) >= m_ || column >= n_) continue;
+      const long long at = row_major ? row(half) * leading_ + column : column * leading_ + row(half);
       if constexpr (pairs) {
-        store_pair(at, column, row_bias, sums[2 * half], sums[2 * half + 1]);
+        store_pair(at, column, row_bias_[half], sums[2 * half], sums[2 * half + 1]);
       } else {
-        store_one(at, column, row_bias, sums[2 * half]);
-        if (column + 1 < n_) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias, sums[2 * half + 1]);
+        store_one(at, column, row_bias_[half], sums[2 * half]);
+        if (column + 1 < n_) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], sums[2 * half + 1]);
       }
     }
   }
 
  private:
+  /// The lane's row in a half of eight.
+  __device__ long long row(int half) const { return first_row_ + lane_ / 4 + 8 * half; }
+
   __device__ void store_one(long long at, long long column, float row_bias, float sum) const {
     float value = scale_and_bias_(sum, row_bias, column);
     if constexpr (traits.residual) value += Output::to_float(load_global(residual_ + at));
@@ -71,6 +92,9 @@ class FragmentOutput {
     for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
   }
 
+  unsigned lane_;
+  long long first_row_ = -1;
+  float row_bias_[2] = {};
   ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias_;
   Stored* output_;
   const Stored* residual_;

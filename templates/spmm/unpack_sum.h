@@ -26,6 +26,7 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) un
   const long long strip = fragment / octets;
   const long long octet = fragment - strip * octets;
   if (product >= args.batch || strip * 16 >= args.m) return;
+  expect_biases<F>(args, strip, 1, lane);
   const Vector<float, 4>* const first = partial_fragment(args.partial, product, 0, strip, octet, lane);
   const long long step = args.partial.slice_stride() / 4;
   float sums[4] = {};
@@ -36,7 +37,9 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) un
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
   }
-  FragmentOutput<F>(args, product).store(strip * 16, octet * 8, lane, sums);
+  FragmentOutput<F> output(args, product, lane);
+  output.enter_rows(strip * 16);
+  output.store(octet * 8, sums);
 }
 
 }  // namespace vostok

@@ -27,6 +27,7 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
   // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales do.
   Consumer<F> consumer(args, tile, stages, warp);
   follow_previous_launch();
+  if constexpr (launched_slices(F::config) == 1) expect_biases<F>(args, tile.first_strip() + warp.strip, 1, threadIdx.x % 32);
   SumsAside<F> aside;
   const PackedStrips strips = packed_set(args.strips, tile.product);
   WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
