@@ -67,3 +67,27 @@ def test_torch_of_the_tests_is_pinned_to_the_toolkits_cuda():
     if not toolkit or torch.version.cuda is None:
         pytest.skip("LD_LIBRARY_PATH names no CUDA toolkit, or torch is not for CUDA: nothing goes before torch's folders")
     assert torch.version.cuda.split(".")[0] in toolkit
+
+
+def test_cache_files_are_read_by_another_process_and_the_module_says_why(tmp_path, monkeypatch):
+    """Two copies of SQLite in one process take each other's POSIX locks away."""
+    import vostok
+
+    tool = tmp_path / "vostok"
+    tool.write_text('#!/bin/sh\necho "$$ $*"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("VOSTOK_TOOL", str(tool))
+    for read, words in ((vostok.cache.dump, "cache dump a.db"), (vostok.cache.verify, "cache verify a.db")):
+        process, said = read("a.db").split(maxsplit=1)
+        assert int(process) != os.getpid() and said.strip() == words
+    script = """
+import sys
+import vostok
+context = vostok.Context("emulator", log=lambda level, line: None)
+vostok.csr([[1.0, 0.0], [0.0, 2.0]], element="f32", context=context)
+vostok.cache.dump("a.db")
+print("sqlite3" in sys.modules)
+"""
+    assert output_of(script) == ["False"]
+    said = " ".join(vostok.cache.__doc__.split())
+    assert "sqlite3" in said and "locks" in said and "read a copy" in said

@@ -1,6 +1,10 @@
 """Tuned choices and compiled kernels: what a program hands on, and the files, by the tool that comes with the package.
 
 Functions with files run `vostok cache ...` and return what it prints; where it fails, VostokError has its sentence.
+
+Do not open the files of a cache that is in use by another SQLite of the same process, Python's sqlite3 among them: once
+that closes a file, the locks that the library holds on it are gone, and another process may write at the same time.
+Read them by these functions, which run in a process of their own, or read a copy.
 """
 
 from __future__ import annotations
