@@ -65,7 +65,7 @@ def test_torch_of_the_tests_is_pinned_to_the_toolkits_cuda():
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     toolkit = {path.name.split(".")[2] for folder in folders for path in folder.glob("libcudart.so.*")}
     if not toolkit or torch.version.cuda is None:
-        pytest.skip("LD_LIBRARY_PATH names no CUDA toolkit, or torch is not for CUDA: nothing goes before torch's folders")
+        pytest.skip("LD_LIBRARY_PATH names no CUDA toolkit, or torch is not for CUDA: torch finds its own libraries")
     assert torch.version.cuda.split(".")[0] in toolkit
 
 

@@ -65,8 +65,11 @@ class Case:
             assert_close(found, exact, scale=max(1.0, float(exact.abs().max())), factor=4 * factor)
 
 
+FUNCTIONS = ("attention", "linear", "linear_packed", "sddmm", "softmax", "spmm")
+
+
 def every_function(device="cpu", dtype=torch.float32, index_dtype=torch.int32):
-    """Case by the operator's name. The matrix is the same for all: [8, 12], with an empty row."""
+    """Case by the operator's name, one of FUNCTIONS. The matrix is the same for all: [8, 12], with an empty row."""
     a, dense = matrix(8, 12, dtype=dtype, device=device)
     a = vt.Csr(a.values, a.row_offsets.to(index_dtype), a.column_indices.to(index_dtype), a.shape)
     places = dense != 0
@@ -95,7 +98,9 @@ def every_function(device="cpu", dtype=torch.float32, index_dtype=torch.int32):
             drawn(3, 12), a.values, drawn(8), drawn(3, 8),
         ),
         "spmm": Case(
-            lambda values, b, bias, residual: vt.spmm(a.with_values(values), b, bias=bias, residual=residual, scale=0.5),
+            lambda values, b, bias, residual: vt.spmm(
+                a.with_values(values), b, bias=bias, residual=residual, scale=0.5
+            ),
             lambda values, b, bias, residual: 0.5 * full(values) @ b + bias[:, None] + residual,
             a.values, drawn(2, 12, 5), drawn(8), drawn(2, 8, 5),
         ),

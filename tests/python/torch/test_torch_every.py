@@ -3,28 +3,26 @@
 import pytest
 import torch
 import torch.autograd.forward_ad as forward_ad
-from cases import OPS, every_function, matrix
+from cases import FUNCTIONS, OPS, every_function, matrix
 from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import vostok
 import vostok.torch as vt
 
-NAMES = sorted(every_function())
-
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_and_gradients_in_16_bits(device, name, dtype):
     every_function(device, dtype)[name].check()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_and_gradients_with_indices_of_64_bits(device, name):
     every_function(device, index_dtype=torch.int64)[name].check()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_operands_may_lie_at_any_address_of_an_element(device, name):
     case = every_function(device)[name]
     shifted = [torch.cat([each.new_zeros(1), each.flatten()])[1:].view(each.shape) for each in case.tensors]
@@ -32,7 +30,7 @@ def test_operands_may_lie_at_any_address_of_an_element(device, name):
     case.check(shifted)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_operands_may_have_gaps(device, name):
     case = every_function(device)[name]
     gaps = [torch.stack([each, each.new_full(each.shape, 7)], -1)[..., 0] for each in case.tensors]
@@ -40,7 +38,7 @@ def test_operands_may_have_gaps(device, name):
     case.check(gaps)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_transforms_of_torch_func_are_refused_by_name(device, name):
     case = every_function(device)[name]
     f, tensors = case.call, case.tensors
@@ -55,7 +53,7 @@ def test_transforms_of_torch_func_are_refused_by_name(device, name):
             transform()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_forward_mode_is_refused_by_name_whichever_operand_has_a_tangent(device, name):
     case = every_function(device)[name]
     for place, tensor in enumerate(case.tensors):
@@ -80,12 +78,16 @@ class Passing(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+DEFAULTS = sorted((*FUNCTIONS, "attention_backward", "pack", "softmax_backward"))
+
+
 def defaults(device):
     """Calls in which all that has a default is left to it."""
-    cases = every_function(device)
+    attention = every_function(device)["attention"]
     a, _ = matrix(6, 9, device=device)
     structure = (a.row_offsets, a.column_indices, 6, 9)
-    x, b, lhs, rhs = (torch.randn(shape, device=device, requires_grad=True) for shape in ((3, 9), (9, 4), (6, 4), (9, 4)))
+    shapes = ((3, 9), (9, 4), (6, 4), (9, 4))
+    x, b, lhs, rhs = (torch.randn(shape, device=device, requires_grad=True) for shape in shapes)
     values = a.values.clone().requires_grad_()
     packed = vt.SparseLinear(a).freeze(2)
     return {
@@ -95,13 +97,13 @@ def defaults(device):
         "softmax": lambda: OPS.softmax(values, *structure),
         "softmax_backward": lambda: OPS.softmax_backward(values.detach(), values.detach(), *structure),
         "attention": lambda: OPS.attention(lhs, rhs, rhs, *structure[:2], 0.5)[0],
-        "attention_backward": lambda: cases["attention"].call(*(t.requires_grad_() for t in cases["attention"].tensors)),
+        "attention_backward": lambda: attention.call(*(each.requires_grad_() for each in attention.tensors)),
         "linear_packed": lambda: packed(x.detach()),
         "pack": lambda: vt.SparseLinear(a).freeze(2)(x.detach()),
     }
 
 
-@pytest.mark.parametrize("name", sorted(defaults("cpu")))
+@pytest.mark.parametrize("name", DEFAULTS)
 def test_defaults_of_the_schema_reach_kernels_fakes_and_gradients(device, name):
     """The dispatcher drops arguments that are as the schema has them: every signature repeats the defaults."""
     call = defaults(device)[name]
@@ -120,7 +122,7 @@ def test_defaults_of_the_schema_reach_kernels_fakes_and_gradients(device, name):
     assert seen.fewest[name] == sum(not argument.has_default_value() for argument in arguments)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "softmax"])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "softmax"])
 def test_autocast_converts_all_but_the_bias(device, name):
     case = every_function(device, torch.bfloat16)[name]
     wide = [tensor.float() + 2**-12 for tensor in case.tensors]
