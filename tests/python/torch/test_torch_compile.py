@@ -1,7 +1,11 @@
 """torch.compile, torch.export and AOTInductor. Two tests go through Inductor, which takes half a minute each here; the
 others through aot_eager, which has the same tracing, functionalisation and gradients."""
 
+import copy
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -140,6 +144,37 @@ def test_index_tensors_are_marked_as_static(device):
         assert tensor._dynamo_static_input_type == "unguarded"
 
 
+def test_what_names_a_structure_is_marked_wherever_it_comes_from(device):
+    """CUDA-graph trees copy inputs that are not, and a copy is another structure at every call."""
+    a, dense = matrix(8, 8, device=device)
+    sparse, mask = vt.SparseLinear(a), matrix(8, 8, device=device)[0]
+    sparse.set_mask(mask.row_offsets, mask.column_indices)
+    frozen = vt.SparseLinear(a).freeze(2)
+    frozen.load_state_dict(vt.SparseLinear(mask).freeze(2).state_dict(), assign=True)
+    made = [dense.to_sparse(), dense.to_sparse_csr(), dense.to_sparse_bsr((4, 4)), dense]
+    structures = [*map(vt.csr, made), vt.BandedMask(3).csr(8, 8, device), sparse.csr(), copy.deepcopy(sparse).csr()]
+    tensors = [tensor for each in structures for tensor in (each.row_offsets, each.column_indices)]
+    for tensor in (*tensors, frozen.packed, copy.deepcopy(frozen).packed):
+        assert tensor._dynamo_static_input_type == "unguarded"
+
+
+def test_sizes_of_a_matrix_may_be_symbols(device):
+    counter = Counter()
+
+    @torch.compile(backend=counter, fullgraph=True, dynamic=True)
+    def f(x, values, offsets, columns):
+        sizes = offsets.shape[0] - 1, x.shape[1]
+        y = torch.ops.vostok.linear(x, values, offsets, columns, *sizes)
+        return torch.ops.vostok.spmm(values, offsets, columns, *sizes, y, transpose=True)
+
+    for rows, cols in ((6, 9), (11, 7), (13, 20)):
+        a, dense = matrix(rows, cols, device=device)
+        x = torch.randn(rows, cols, device=device)
+        expected = dense.double().mT @ (x.double() @ dense.double().mT)
+        assert_close(f(x, a.values, a.row_offsets, a.column_indices), expected, factor=16)
+    assert counter.graphs == 1
+
+
 def test_an_exported_program_is_saved_loaded_and_right_for_any_batch(device, tmp_path):
     model = block(device).eval()
     batch = torch.export.Dim("batch", min=1, max=64)
@@ -168,18 +203,19 @@ def test_inductor_trains_a_block(device):
     assert torch.allclose(x.grad, gradient, rtol=1e-4, atol=1e-4)
 
 
+def packages(kind, device, folder):
+    """The process that loads two AOTInductor packages one after the other."""
+    folder.mkdir()
+    command = [sys.executable, str(Path(__file__).with_name("aoti_packages.py")), str(folder), device, kind]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900)
+
+
 @pytest.mark.skipif(inductor_reason() is not None, reason=str(inductor_reason()))
 def test_aotinductor_packages_loaded_one_after_the_other_have_their_own_masks(device, tmp_path):
-    x = torch.randn(4, 24, device=device)
-    paths, expected = [], []
-    for number in range(2):
-        model = layer(16, 24, device=device)[0].eval()
-        program = torch.export.export(model, (x,))
-        path = str(tmp_path / f"model{number}.pt2")
-        torch._inductor.aoti_compile_and_package(program, package_path=path)
-        paths.append(path)
-        expected.append(model(x))
-    for path, y in zip(paths, expected):
-        loaded = torch._inductor.aoti_load_package(path)
-        assert_close(loaded(x), y.double())
-        del loaded
+    done = packages("sparse", device, tmp_path / "sparse")
+    if done.returncode < 0:  # a signal: is it torch's loader alone?
+        without = packages("dense", device, tmp_path / "dense")
+        if without.returncode < 0:
+            pytest.skip(f"torch {torch.__version__} cannot load two AOTInductor packages, of nn.Linear either")
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr[-4000:]}"
+    assert done.stdout.endswith("right\n")

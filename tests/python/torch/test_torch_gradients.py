@@ -79,6 +79,10 @@ def test_second_derivatives_that_are_not_there_are_refused_by_name(device):
     (first,) = torch.autograd.grad(vt.softmax(a.with_values(values)).values.square().sum(), values, create_graph=True)
     with pytest.raises(RuntimeError, match="cannot differentiate vostok::softmax_backward"):
         first.sum().backward()
+    q = torch.randn(2, 6, 4, device=device, requires_grad=True)
+    (first,) = torch.autograd.grad(vt.attention(q, q, q, a).square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="cannot differentiate vostok::attention_backward"):
+        first.sum().backward()
 
 
 def test_torch_func_is_refused_by_name(device):
