@@ -105,12 +105,25 @@ def reasons():
     yield "LoRA", nn.Sequential(Lora()), "0.base_layer", "a LoRA layer reads its weight"
     quantised = type("Linear8bitLt", (nn.Linear,), {"__module__": "bitsandbytes.nn"})
     yield "quantised", nn.Sequential(quantised(8, 8)), "0", "its weight is quantised"
+    older = nn.Sequential(nn.utils.weight_norm(nn.Linear(8, 8)))
+    yield "weight_norm of before", older, "0", "its weight is made by weight_norm"
+    spectral = nn.Sequential(nn.utils.spectral_norm(nn.Linear(8, 8)))
+    yield "spectral_norm of before", spectral, "0", "its weight is made by spectral_norm: torch.nn.utils.remove_spectral_norm"
+    yield "meta", nn.Sequential(nn.Linear(8, 8, device="meta")), "0", "its weight is on the meta device"
+    wrapped = nn.Sequential(nn.Linear(8, 8))
+    wrapped[0].weight = nn.Parameter(torch.randn(8, 8).as_subclass(type("Scaled", (torch.Tensor,), {})))
+    yield "tensor subclass", wrapped, "0", "its weight is a "
+    twins = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    twins[1].weight = twins[0].weight
+    yield "two layers of one weight", twins, "1", "its weight is shared: 0, 1"
+    dynamic = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 8)), {nn.Linear})
+    yield "quantised by torch", dynamic, "0", "its weight is quantised"
     packed = type("QuantLinear", (nn.Module,), {"in_features": 8, "out_features": 8})
     yield "quantised module", nn.Sequential(packed()), "0", "its weight is quantised"
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(16))
 def test_layers_whose_weight_is_not_theirs_alone_are_left_dense_with_the_reason(number):
     _, model, name, reason = list(reasons())[number]
     report = vt.sparsify_(model, **ALL)
@@ -162,6 +175,11 @@ class Conv1D(torch.nn.Module):
     report = vt.sparsify_(model, **ALL)
     assert report["0"].sparse and report["0"].shape == (12, 8)
     assert_close(model(x), expected.double(), factor=16)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_reason_is_looked_at():
+    assert len(list(reasons())) == 16
 
 
 def test_code_that_reads_the_weights_type_goes_on():

@@ -145,6 +145,8 @@ class _Chooser:
             return "a LoRA layer reads its weight when it is merged: merge and unload first"
         if nn.utils.parametrize.is_parametrized(layer):
             return "its weight is parametrised: torch.nn.utils.parametrize.remove_parametrizations first"
+        if hasattr(layer, "weight_u"):
+            return "its weight is made by spectral_norm: torch.nn.utils.remove_spectral_norm first"
         if hasattr(layer, "weight_g") or hasattr(layer, "weight_v"):
             return "its weight is made by weight_norm: torch.nn.utils.remove_weight_norm first"
         if _is_quantised(layer):
