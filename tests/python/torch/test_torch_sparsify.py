@@ -108,7 +108,7 @@ def reasons():
     older = nn.Sequential(nn.utils.weight_norm(nn.Linear(8, 8)))
     yield "weight_norm of before", older, "0", "its weight is made by weight_norm"
     spectral = nn.Sequential(nn.utils.spectral_norm(nn.Linear(8, 8)))
-    yield "spectral_norm of before", spectral, "0", "its weight is made by spectral_norm: torch.nn.utils.remove_spectral_norm"
+    yield "spectral_norm of before", spectral, "0", "its weight is made by spectral_norm"
     yield "meta", nn.Sequential(nn.Linear(8, 8, device="meta")), "0", "its weight is on the meta device"
     wrapped = nn.Sequential(nn.Linear(8, 8))
     wrapped[0].weight = nn.Parameter(torch.randn(8, 8).as_subclass(type("Scaled", (torch.Tensor,), {})))
