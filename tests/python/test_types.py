@@ -39,6 +39,22 @@ def test_mypy_accepts_the_package(mypy, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_mypy_accepts_the_part_for_torch(mypy, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import torch\n"
+        "import vostok.torch as vt\n"
+        "a: vt.Csr = vt.csr(torch.eye(8))\n"
+        "y: torch.Tensor = vt.linear(torch.ones(2, 8), a, activation='relu')\n"
+        "layer: vt.SparseLinear = vt.SparseLinear(a)\n"
+        "frozen: vt.FrozenSparseLinear = layer.freeze(4)\n"
+        "report: vt.Report = vt.sparsify_(torch.nn.Sequential(layer))\n"
+    )
+    done = mypy(*sorted((PACKAGE / "torch").glob("*.py")), user)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_mypy_sees_a_wrong_call(mypy, tmp_path):
     user = tmp_path / "user.py"
     user.write_text(

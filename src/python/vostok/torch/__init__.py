@@ -18,3 +18,31 @@ from ._prepare import doctor, explain, prepare
 from ._report import Report
 from ._rigl import RigL, move_state
 from ._sparsify import sparsify_
+
+__all__ = [
+    "BandedMask",
+    "Csr",
+    "FrozenSparseLinear",
+    "Report",
+    "RigL",
+    "SparseLinear",
+    "attention",
+    "clear",
+    "csr",
+    "dense",
+    "doctor",
+    "explain",
+    "linear",
+    "load_packed",
+    "move_state",
+    "prepare",
+    "save_packed",
+    "sddmm",
+    "set_context",
+    "set_limit",
+    "set_overlap_calls",
+    "softmax",
+    "sparsify_",
+    "spmm",
+    "tuning",
+]
