@@ -1,6 +1,7 @@
 #include "device/cuda/driver_library.hpp"
 
 #include "base/environment.hpp"
+#include "base/process_mark.hpp"
 #include "base/text.hpp"
 #include "device/cuda/shared_object.hpp"
 
@@ -60,6 +61,12 @@ std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
   auto driver = std::make_shared<Driver>();
   if (const std::string missing = load_table(object, *driver); !missing.empty()) {
     finding.state = fmt::format("found, but too old or not a driver (CUDA 11.8 or newer is needed): it has no {}", missing);
+    return nullptr;
+  }
+  // Where no GPU is visible, a driver that the parent asked ends the child that asks it again.
+  static const ProcessMark first_asked;
+  if (!first_asked.is_here()) {
+    finding.state = fmt::format("found, but not asked{}", fork_hint);
     return nullptr;
   }
   if (const Result result = driver->cuInit(0); result != Result::success) {
