@@ -3,6 +3,7 @@
 // took there (bench/NOTES.md). It ranks, nothing more.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
@@ -77,18 +78,32 @@ double latency_cycles(const UnpackMmaConfig& c) {
   return 237.0 / (c.stages - 1) + own + (splits_dense(c) ? 150 : 0);
 }
 
+/// The share of strips for which a stage has no room: these are unpacked from memory, one pair after the other.
+double overflowing_share(const Sizes& size, const UnpackMmaConfig& c, double row_variation) {
+  if (c.strip_pairs >= packed_most_pairs()) return 0;
+  const double pairs = size.pair_share * packed_most_pairs();
+  const double spread = std::sqrt(pairs * (1 - size.pair_share)) + 0.5 * row_variation * pairs + 1;
+  return 0.5 * std::erfc((c.strip_pairs - pairs) / spread / std::numbers::sqrt2);
+}
+
 double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
   const double row_tiles = std::ceil(size.m / tile_rows(c));
   const double column_tiles = std::ceil(size.n / tile_columns(c));
   const double sets = query.problem.values_per_batch ? size.batch : 1;
-  const double packed = size.strips * size.strip_bytes;
+  // Measured: 1.75 times as long where no strip fits.
+  constexpr double overflow_factor = 0.75;
+  const double overflow = 1 + overflow_factor * overflowing_share(size, c, query.statistics.row_variation);
+  const double packed = size.strips * size.strip_bytes * overflow;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
   // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.
   constexpr double stored_element_bytes = 8.8;
   const double stored = size.m * size.n * stored_element_bytes * size.batch;
   const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of what memory hands out
-  const double from_memory = (streaming * (packed * sets + dense) + stored) / machine.memory_bytes_per_us;
+  // What L2 does not hold comes again for the next tile of columns, but for what is still there: measured, 0.7 of it.
+  constexpr double read_again = 0.7;
+  const double readings = packed > cached_bytes ? 1 + read_again * (column_tiles - 1) : 1;
+  const double from_memory = (streaming * (packed * readings * sets + dense) + stored) / machine.memory_bytes_per_us;
   const double from_l2 = (packed * column_tiles * size.batch + dense * row_tiles) / l2_bytes_per_us(machine);
   return packed * sets + dense + output > cached_bytes ? std::max(from_memory, from_l2) : from_l2;
 }

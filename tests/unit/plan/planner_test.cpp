@@ -169,7 +169,7 @@ TEST_CASE("a neighbour's choice says its distance and claims no time") {
   CHECK_FALSE(explanation.median_us.has_value());
 }
 
-TEST_CASE("a neighbour's choice that the cost models expect to take more than twice their own is passed over, one for this very problem is not") {
+TEST_CASE("a neighbour's choice that the cost models expect to take far longer than their own is passed over, one for this very problem is not") {
   const Spmm problem{.n = 256};
   const auto large = [] {
     Planning planning;
