@@ -145,3 +145,24 @@ def test_a_second_gpu_has_a_context_of_its_own(gpu):
     assert_close(vt.linear(x, a), x.double() @ dense.double().mT)
     with pytest.raises(TypeError, match="is on cuda:0"):
         vt.linear(x.to("cuda:0"), a)
+
+
+def test_calls_of_the_default_stream_share_a_workspace_beside_those_of_another(gpu, fresh):
+    from vostok.torch import _devices
+
+    matrices = [matrix(64, 96, device=gpu) for _ in range(4)]
+    x = torch.randn(24, 96, device=gpu)
+    for a, _ in matrices:
+        vt.linear(x, a)
+    prepared = [plan for entry in fresh.lookup.entries.values() for plan in entry.plans.values()]
+    assert sum(0 < plan.workspace_bytes <= _devices._SHARED_BYTES for plan in prepared) > 1
+    other = torch.cuda.Stream()
+    other.wait_stream(torch.cuda.default_stream())
+    results = []
+    for i in range(200):
+        a, dense = matrices[i % 4]
+        with torch.cuda.stream(other if i % 3 == 0 else torch.cuda.default_stream()):
+            results.append((vt.linear(x, a), dense))
+    torch.cuda.synchronize()
+    for y, dense in results:
+        assert_close(y, x.double() @ dense.double().mT)

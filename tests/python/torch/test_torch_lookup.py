@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import threading
+import time
 import warnings
 import weakref
 
@@ -200,7 +201,9 @@ def test_evicted_entries_wait_for_the_streams_that_used_them(monkeypatch, fresh)
     assert not fresh.lookup.retired
 
 
-def test_threads_that_miss_together_plan_once(device, fresh):
+def test_threads_that_miss_together_plan_once(device, fresh, monkeypatch):
+    make = _lookup.make_topology
+    monkeypatch.setattr(_lookup, "make_topology", lambda *given: time.sleep(0.1) or make(*given))
     a, dense = matrix(16, 24, device=device)
     x = torch.randn(4, 24, device=device)
     results, barrier = [], threading.Barrier(4)
@@ -215,6 +218,7 @@ def test_threads_that_miss_together_plan_once(device, fresh):
     for y in results:
         assert_close(y, x.double() @ dense.double().mT)
     assert sum(len(entry.plans) for entry in fresh.lookup.entries.values()) == 1
+    assert fresh.misses == 2  # a topology and a plan: none made again what another had made
 
 
 def test_a_child_of_fork_plans_anew_on_the_emulator():

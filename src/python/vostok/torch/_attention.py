@@ -11,7 +11,7 @@ from .._errors import InvalidArgument
 from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
 from ._checks import check_attention, check_same, require
-from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, alignment_of, stream_of, workspace
+from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, alignment_of, stream_of
 from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._softmax import once
@@ -82,7 +82,7 @@ def _aligned(statistics: torch.Tensor) -> tuple[torch.Tensor | None, int]:
         return None, 0
     if statistics.data_ptr() % WORKSPACE_ALIGNMENT == 0:
         return None, statistics.data_ptr()
-    memory, address = workspace(statistics, statistics.nbytes)
+    memory, address = aligned_memory(statistics, statistics.nbytes)
     start = address - memory.data_ptr()
     return memory[start : start + statistics.nbytes].view(torch.float32).view(statistics.shape), address
 

@@ -31,7 +31,7 @@ _PACKERS = {
 def run(operation: str, prepared: Prepared, stream: int, like: torch.Tensor, scale: float, *addresses: int) -> None:
     """Executes a plan whose arguments are a scale, operands in the order of the C structure, and a workspace."""
     size, pack = _PACKERS[operation]
-    memory, address = workspace(like, prepared.workspace_bytes) if prepared.workspace_bytes else (None, 0)
+    memory, address = workspace(like, prepared.workspace_bytes, stream) if prepared.workspace_bytes else (None, 0)
     status = _execute[operation](prepared.handle, stream, pack(size, scale, *addresses, address))
     if status:
         fail(status)
@@ -55,7 +55,7 @@ def run_spmm(
     memory: Any = None
     address = 0
     if prepared.workspace_bytes:
-        memory, address = workspace(like, prepared.workspace_bytes)
+        memory, address = workspace(like, prepared.workspace_bytes, stream)
     status = execute_spmm(
         prepared.handle,
         stream,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import functools
 import os
 import threading
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Iterator, TypeVar
 
+import numpy
 import torch
 
 from .. import _c
+from .._arrays import DeviceArray
 from .._context import Context
 from .._errors import OutOfMemory
 
@@ -18,6 +23,9 @@ ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 INDEX_BYTES = {torch.int32: 4, torch.int64: 8}
 WORKSPACE_ALIGNMENT = 256
 
+_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+_SHARED_BYTES = 1 << 20
+_shared_workspaces: dict[int, DeviceArray] = {}  # by torch's number of the GPU
 _contexts: dict[int, Context] = {}  # by torch's number of the GPU; -1: the CPU
 _lock = threading.RLock()
 
@@ -85,6 +93,26 @@ def is_capturing(index: int) -> bool:
         return _capturing()
 
 
+@contextlib.contextmanager
+def beside_captures() -> Iterator[None]:
+    """Lets this thread query events and wait while another thread captures in CUDA's global mode, which such calls
+    would end otherwise. By the driver: the runtime's function makes a context on the current device."""
+    exchange = _exchange_capture_mode() if torch.cuda.is_initialized() else None
+    mode = ctypes.c_int(_RELAXED)
+    if exchange is not None:
+        exchange(ctypes.byref(mode))
+    try:
+        yield
+    finally:
+        if exchange is not None:
+            exchange(ctypes.byref(mode))
+
+
+@functools.cache
+def _exchange_capture_mode() -> Any:
+    return ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode
+
+
 def with_memory(index: int, make: Callable[[], Made]) -> Made:
     """What make() returns. Where device memory is out, torch's cached memory is given back, and it is tried again."""
     try:
@@ -96,10 +124,22 @@ def with_memory(index: int, make: Callable[[], Made]) -> Made:
         return make()
 
 
-def workspace(like: torch.Tensor, size: int) -> tuple[torch.Tensor, int]:
+def aligned_memory(like: torch.Tensor, size: int) -> tuple[torch.Tensor, int]:
     """Memory of torch's allocator, and a 256-byte aligned address in it behind which `size` bytes lie."""
     memory = torch.empty(size + WORKSPACE_ALIGNMENT, dtype=torch.uint8, device=like.device)
     return memory, memory.data_ptr() + -memory.data_ptr() % WORKSPACE_ALIGNMENT
+
+
+def workspace(like: torch.Tensor, size: int, stream: int) -> tuple[Any, int]:
+    """The same for a call on the current stream. Calls on a GPU's default stream, which run one after the other and
+    cannot be captured, share a small one that is none of torch's: allocating costs them two microseconds."""
+    index = like.get_device()
+    if stream or index < 0 or size > _SHARED_BYTES:
+        return aligned_memory(like, size)
+    shared = _shared_workspaces.get(index)
+    if shared is None:
+        shared = _shared_workspaces[index] = context_of(index).empty((_SHARED_BYTES,), numpy.uint8)
+    return shared, shared.address
 
 
 def alignment_of(addresses: int) -> int:

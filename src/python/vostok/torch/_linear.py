@@ -160,7 +160,7 @@ def linear(
     memory = None
     address = 0
     if prepared.workspace_bytes:
-        memory, address = workspace(x, prepared.workspace_bytes)
+        memory, address = workspace(x, prepared.workspace_bytes, stream)
     status = execute_spmm(
         prepared.handle,
         stream,

@@ -16,7 +16,7 @@ from .._context import Context
 from .._errors import InvalidArgument, IoFailure
 from .._packed import LoadOptions, Memory, PackedValues, adopt_memory
 from .._topology import Topology
-from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, context_of, making_stream, workspace
+from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, context_of, making_stream
 
 HEADER_BYTES = 256
 _VERSION = 3
@@ -68,7 +68,7 @@ def header_of(head: torch.Tensor) -> Header:
 def stored(plan: Any, values: torch.Tensor, header: Header) -> tuple[torch.Tensor, torch.Tensor, PackedValues]:
     """Values packed by a plan: both tensors, and the library's object, which reads the first. Waits for the device."""
     size = plan.packed_bytes
-    memory, address = workspace(values, size)
+    memory, address = aligned_memory(values, size)
     start = address - memory.data_ptr()
     packed = plan.pack_into(Memory(address, size), values.data_ptr(), making_stream(values.get_device()))
     header.packed_bytes = size
