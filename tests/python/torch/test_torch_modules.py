@@ -239,8 +239,8 @@ def test_what_was_packed_is_not_loaded_again_and_goes_with_its_tensor(device, fr
     frozen = sparse.freeze(2)
     lookup = fresh.lookup
     (entry,) = lookup.entries.values()
-    assert entry.held_bytes < frozen.packed.nbytes or entry.copied_bytes
-    misses = lookup.misses
+    size, misses = frozen.packed.nbytes, lookup.misses
+    assert entry.held_bytes < size or entry.copied_bytes
     with torch.no_grad():
         frozen(torch.randn(2, 24, device=device))
     assert list(lookup.entries.values()) == [entry] and lookup.misses == misses + 1  # the plan's

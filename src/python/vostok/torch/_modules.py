@@ -53,8 +53,8 @@ class SparseLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [tokens.., in] -> [tokens.., out]."""
-        parameters = self._parameters
-        buffers = self._buffers
+        parameters: dict[str, Any] = self._parameters
+        buffers: dict[str, Any] = self._buffers
         values, bias = parameters["values"], parameters["bias"]
         arguments = (
             x,
@@ -238,11 +238,12 @@ class FrozenSparseLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [tokens.., in] -> [tokens.., out]."""
-        packed, bias = self._buffers["packed"], self._parameters["bias"]
+        buffers: dict[str, Any] = self._buffers
+        packed, bias = buffers["packed"], self._parameters["bias"]
         arguments = (
             x,
             packed,
-            self._buffers["head"],
+            buffers["head"],
             self.out_features,
             self.in_features,
             bias,
@@ -252,6 +253,13 @@ class FrozenSparseLinear(nn.Module):
         if not is_compiling() and is_unobserved(x, packed, bias):
             return _packed.linear_packed(*arguments)
         return _packed.LINEAR_PACKED(*arguments)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """What code learns a linear layer's element type, device and shape from, as transformers' T5 does. Its elements
+        are NaN and take no memory: packed values are not read one by one."""
+        nan = torch.full((), float("nan"), dtype=_packed.packed_dtype(self.head), device=self.packed.device)
+        return nan.expand(self.out_features, self.in_features)
 
     def _apply(self, function: Any, recurse: bool = True) -> FrozenSparseLinear:
         """What to(), cuda() and their like do, but to the head, which no kernel reads."""

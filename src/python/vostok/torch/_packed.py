@@ -225,6 +225,8 @@ def _differentiable_pack(
     max_tokens: int,
     math: str = "accurate",
 ) -> Any:
+    if transforms_active():
+        refuse_transforms("pack", (values,))
     arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math)
     if is_plain(values, row_offsets, column_indices):
         return pack(*arguments)
