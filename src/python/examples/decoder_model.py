@@ -143,7 +143,8 @@ class Decoder(nn.Module):
             if source != index:
                 setattr(layer, name, copy.deepcopy(getattr(self.layers[source], name)))
             else:
-                setattr(layer, name, vt.SparseLinear.from_dense(getattr(layer, name)).freeze(max_tokens))
+                setattr(layer, name, vt.SparseLinear.from_dense(getattr(layer, name)))
+        vt.freeze_(layer, max_tokens)
 
     def drop(self):
         """Lets the layers' linear weights go."""

@@ -136,7 +136,7 @@ def huggingface(name):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name, count, freeze",
-    [("llama", 14, False), ("llama", 14, True), ("gpt2", 4, False), ("gpt2", 4, True), ("t5", 16, False), ("t5", 16, True)],
+    [(name, count, freeze) for name, count in (("llama", 14), ("gpt2", 4), ("t5", 16)) for freeze in (False, True)],
 )
 def test_models_of_transformers_generate_the_same_tokens_sparse(device, name, count, freeze):
     model = huggingface(name)

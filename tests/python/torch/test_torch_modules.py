@@ -156,6 +156,22 @@ def model_of(device):
     return model.to(device).eval()
 
 
+def test_all_layers_of_a_model_are_frozen_beside_one_another(device):
+    layers = [layer(16, 16, device=device)[0] for _ in range(12)]
+    model = nn.Sequential(*layers, layers[0], nn.Sequential(layers[1], nn.Linear(16, 16, device=device)))
+    x = torch.randn(3, 16, device=device)
+    with torch.no_grad():
+        expected = model(x)
+        with pytest.raises(ValueError, match="max_tokens is 0, and must be at least 1"):
+            vt.freeze_(model, 0)
+        assert isinstance(model[0], vt.SparseLinear)
+        assert vt.freeze_(model, 4) is model
+        assert all(isinstance(module, vt.FrozenSparseLinear) for module in model[:13])
+        assert model[12] is model[0] and model[13][0] is model[1] and isinstance(model[13][1], nn.Linear)
+        assert_close(model(x), expected.double(), factor=64)
+    assert isinstance(vt.freeze_(layers[2], 4), vt.FrozenSparseLinear)
+
+
 def test_packed_files_hold_a_model_and_load_into_its_dense_architecture(device, tmp_path):
     pytest.importorskip("safetensors")
     model = model_of(device)

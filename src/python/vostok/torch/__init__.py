@@ -11,6 +11,7 @@ from . import tuning
 from ._csr import Csr, csr, dense
 from ._devices import set_context
 from ._files import load_packed, save_packed
+from ._freezing import freeze_
 from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
 from ._lookup import clear, set_limit, set_overlap_calls
 from ._modules import FrozenSparseLinear, SparseLinear
@@ -32,6 +33,7 @@ __all__ = [
     "dense",
     "doctor",
     "explain",
+    "freeze_",
     "linear",
     "load_packed",
     "move_state",

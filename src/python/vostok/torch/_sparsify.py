@@ -12,6 +12,7 @@ from .._errors import InvalidArgument
 from .._planning import ProgressLine
 from ._cost import dense_cost, sparse_cost
 from ._devices import ELEMENTS, current_context
+from ._freezing import Freezing
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._report import Report, Row
 
@@ -45,24 +46,65 @@ def sparsify_(
     names = chooser.candidates(filter)
     bar = ProgressLine(len(names)) if progress and len(names) > 8 else None
     report = Report()
-    made: dict[int, nn.Module] = {}
-    for name in names:
-        layer = chooser.modules[name]
-        row, replacement = chooser.choose(name, layer) if id(layer) not in made else (None, made[id(layer)])
-        if row is not None:
-            report.rows.append(row)
-        if replacement is not None:
-            made[id(layer)] = replacement
-            _replace(chooser, name, replacement)
-        if bar is not None:
-            bar.finish(name)
+    with _Replacing(chooser) as replacing:
+        for name in names:
+            row = replacing.replace(name)
+            if row is not None:
+                report.rows.append(row)
+            if bar is not None:
+                bar.finish(name)
     return report
+
+
+class _Replacing:
+    """Replaces layer after layer; those that are frozen go in when they are ready."""
+
+    def __init__(self, chooser: _Chooser) -> None:
+        self.chooser = chooser
+        self.freezing = Freezing(chooser.max_tokens)
+        first: dict[int, str] = {}
+        self.keys = {name: first.setdefault(id(module), name) for name, module in chooser.modules.items()}
+        self.names: dict[str, list[str]] = {}  # of layers that become sparse, by their first name
+        self.made: dict[str, nn.Module] = {}
+
+    def __enter__(self) -> _Replacing:
+        self.freezing.__enter__()
+        return self
+
+    def __exit__(self, *what: Any) -> None:
+        self.freezing.__exit__(*what)
+
+    def replace(self, name: str) -> Row | None:
+        """The layer's row; None where its module had one under another name."""
+        key = self.keys[name]
+        if key in self.names:
+            self.names[key].append(name)
+            if key in self.made:
+                _replace(self.chooser, name, self.made[key])
+            return None
+        row, layer = self.chooser.choose(name, self.chooser.modules[name])
+        if layer is not None:
+            self.names[key] = [name]
+            if self.chooser.freeze:
+                self.freezing.add(layer, lambda frozen: self.put(key, frozen, row))
+            else:
+                self.put(key, layer, row)
+        return row
+
+    def put(self, key: str, layer: nn.Module, row: Row) -> None:
+        """Puts a layer where the dense one was, which goes."""
+        if isinstance(layer, FrozenSparseLinear):
+            row.bytes_after = layer.packed.nbytes
+        self.made[key] = layer
+        for name in self.names[key]:
+            _replace(self.chooser, name, layer)
 
 
 def _replace(chooser: _Chooser, name: str, replacement: nn.Module) -> None:
     path, _, last = name.rpartition(".")
     parent = chooser.modules[path]
     setattr(parent, last, replacement)
+    chooser.modules[name] = replacement
     if isinstance(parent, (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)):
         parent.activation_relu_or_gelu = 0  # the fast path reads linear1.weight: forward() must not take it
     for container in chooser.modules.values():
@@ -99,7 +141,7 @@ class _Chooser:
             and (filter is None or filter(name, module))
         ]
 
-    def choose(self, name: str, layer: Any) -> tuple[Row, nn.Module | None]:
+    def choose(self, name: str, layer: Any) -> tuple[Row, SparseLinear | None]:
         """The layer's row, and what takes its place."""
         kind = type(layer).__name__
         reason = self.reason(name, layer)
@@ -122,17 +164,19 @@ class _Chooser:
             return row, None
         made = self.make(layer, weight, mask, bias)
         row.sparse = True
-        row.bytes_after = after.bytes if not isinstance(made, FrozenSparseLinear) else made.packed.nbytes
+        row.bytes_after = after.bytes
         return row, made
 
-    def make(self, layer: Any, weight: torch.Tensor, mask: torch.Tensor | None, bias: torch.Tensor | None) -> nn.Module:
+    def make(
+        self, layer: Any, weight: torch.Tensor, mask: torch.Tensor | None, bias: torch.Tensor | None
+    ) -> SparseLinear:
         """The sparse layer. Its forward and backward hooks stay with the dense one, which is why reason() asks."""
         made = SparseLinear.from_dense(weight.detach(), mask=mask)
         made.values.requires_grad_(next(layer.parameters()).requires_grad)
         if bias is not None:
             made.bias = nn.Parameter(bias.detach().clone(), requires_grad=bias.requires_grad)
         made.train(layer.training)
-        return made.freeze(self.max_tokens) if self.freeze else made
+        return made
 
     def reason(self, name: str, layer: Any) -> str:
         """Why the layer stays dense; "" where nothing speaks against it."""

@@ -206,8 +206,9 @@ def ignore_indices(model: nn.Module) -> list[str]:
     for path, layer in model.named_modules():
         if isinstance(layer, (SparseLinear, FrozenSparseLinear)):
             names += [f"{path}.{name}" if path else name for name, _ in layer.named_buffers(recurse=False)]
-    known = list(getattr(model, "_ddp_params_and_buffers_to_ignore", []))
-    model._ddp_params_and_buffers_to_ignore = [*known, *(name for name in names if name not in known)]  # type: ignore[assignment]
+    holder: Any = model
+    known = list(getattr(holder, "_ddp_params_and_buffers_to_ignore", []))
+    holder._ddp_params_and_buffers_to_ignore = [*known, *(name for name in names if name not in known)]
     return names
 
 
