@@ -72,8 +72,7 @@ std::vector<Series> to_series(const Lines& lines) {
 std::string file_name(std::string text) {
   const auto within = [](char letter, char first, char last) { return letter >= first && letter <= last; };
   const auto stays = [&](char letter) { return within(letter, 'a', 'z') || within(letter, 'A', 'Z') || within(letter, '0', '9') || letter == '.'; };
-  std::replace_if(
-      text.begin(), text.end(), [&](char letter) { return !stays(letter); }, '_');
+  std::replace_if(text.begin(), text.end(), [&](char letter) { return !stays(letter); }, '_');
   return text;
 }
 

@@ -23,7 +23,8 @@ std::vector<std::byte> values_of(const PackedState& packed) {
 }
 
 std::vector<std::byte> head_of(const PackedState& packed, std::span<const std::byte> values) {
-  return write_head(describe_packed(packed.topology, packed.kind), packed.topology.state()->coded_structure(), values);
+  const sparse::CodedStructure& structure = packed.topology.state()->coded_structure();  // first: with it comes the digest
+  return write_head(describe_packed(packed.topology, packed.kind), structure, values);
 }
 
 }  // namespace

@@ -77,11 +77,7 @@ void TopologyState::give_source_back() {
   if (released_) return;
   require_unread("source", source_);
   if (!own_.has_any_packed() && !transposed_.has_any_packed()) fail_release("source", "no packed form was made of it");
-  if (digest_.empty() || coded_.coding.empty()) {
-    const sparse::Csr structure = host_copy();
-    if (digest_.empty()) digest_ = plan::digest_of_structure(structure);
-    if (coded_.coding.empty()) coded_ = sparse::code_structure(structure);  // once known it stays: others may read it
-  }
+  know_structure();
   transpose_measured_ = static_cast<bool>(transposed_.row_offsets);
   settle();
   released_ = true;
@@ -97,8 +93,16 @@ std::string TopologyState::structure_digest() {
 
 const sparse::CodedStructure& TopologyState::coded_structure() {
   const std::lock_guard lock(mutex_);
-  if (coded_.coding.empty()) coded_ = sparse::code_structure(host_copy());
+  know_structure();
   return coded_;
+}
+
+/// Its digest and its code, of one copy. Once known they stay: others may read them.
+void TopologyState::know_structure() {
+  if (!digest_.empty() && !coded_.coding.empty()) return;
+  const sparse::Csr structure = host_copy();
+  if (digest_.empty()) digest_ = plan::digest_of_structure(structure);
+  if (coded_.coding.empty()) coded_ = sparse::code_structure(structure);
 }
 
 void TopologyState::note_structure(std::string digest, sparse::CodedStructure coded) {

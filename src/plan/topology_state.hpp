@@ -89,6 +89,7 @@ struct TopologyState {
   void require_source() const;
   void require_packing() const;
   void give_source_back();
+  void know_structure();
   void settle();
 
   std::shared_ptr<plan::Session> session_;

@@ -155,8 +155,11 @@ bool read_bitmap(Csr& csr, std::int64_t nonzeros, std::span<const std::byte> byt
 
 CodedStructure code_structure(const Csr& csr) {
   if (!ascends(csr)) return {.coding = std::string(steps), .bytes = write_numbers(csr, coded_step, bytes_of_numbers(csr, coded_step))};
-  const std::int64_t gap_bytes = bytes_of_numbers(csr, coded_gap);
-  if (csr.cols > 0 && csr.rows * ceil_div(csr.cols, 8) <= gap_bytes) return {.coding = std::string(bitmap), .bytes = write_bitmap(csr)};
+  const std::int64_t bitmap_bytes = csr.rows * ceil_div(csr.cols, 8);
+  // Each number takes a byte at least: where that is more, they need not be counted.
+  const bool is_dense = csr.cols > 0 && bitmap_bytes <= csr.rows + csr.nonzeros();
+  const std::int64_t gap_bytes = is_dense ? 0 : bytes_of_numbers(csr, coded_gap);
+  if (csr.cols > 0 && (is_dense || bitmap_bytes <= gap_bytes)) return {.coding = std::string(bitmap), .bytes = write_bitmap(csr)};
   return {.coding = std::string(gaps), .bytes = write_numbers(csr, coded_gap, gap_bytes)};
 }
 

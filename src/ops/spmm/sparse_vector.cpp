@@ -157,7 +157,8 @@ class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
   double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) const override { return sparse_vector::predict_us(query, config); }
 
   TopologyNeeds needs(const SpmmQuery& query, const SparseVectorConfig& config) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .run_gap_bits = config.gap_bits, .packing = packs_in_workspace(query)};
+    return {
+        .index = query.index, .transposed = query.problem.sparse_transposed, .run_gap_bits = config.gap_bits, .packing = packs_in_workspace(query)};
   }
   std::string packed_format(const SpmmQuery& query, const SparseVectorConfig& config) const override {
     return runs_format(config.gap_bits, query.problem.element);
