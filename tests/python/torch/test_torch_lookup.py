@@ -16,7 +16,7 @@ from cases import assert_close, layer, matrix
 
 import vostok
 import vostok.torch as vt
-from vostok.torch import _devices, _lookup
+from vostok.torch import _devices, _entries, _lookup
 
 
 def test_a_second_call_plans_nothing_and_other_tokens_only_past_a_power_of_two(device, fresh):
@@ -190,7 +190,7 @@ def test_evicted_entries_wait_for_the_streams_that_used_them(monkeypatch, fresh)
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "default_stream", lambda index: ("default", index))
     monkeypatch.setattr(torch.cuda, "ExternalStream", lambda stream, device: (stream, device))
-    entry = _lookup.Entry(None, (torch.empty(1),), None, None)
+    entry = _entries.Entry(None, (torch.empty(1),), None, None)
     entry.index, entry.streams = 0, {0, 77}
     fresh.lookup._retire(entry)
     assert sorted(recorded, key=str) == [("default", 0), (77, 0)]

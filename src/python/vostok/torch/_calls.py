@@ -11,7 +11,7 @@ from .. import _structures as s
 from .._errors import fail
 from .._plans import _packer
 from ._devices import workspace
-from ._lookup import Prepared
+from ._entries import Prepared
 
 _execute = {
     name: _c.raw_execute(name)

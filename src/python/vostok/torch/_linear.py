@@ -14,7 +14,8 @@ from .._problems import Spmm
 from ._calls import execute_spmm, pack_spmm, spmm_size
 from ._checks import check_linear
 from ._devices import ELEMENTS, stream_of, workspace
-from ._lookup import LOOKUP, Known, Prepared, made_plan
+from ._entries import Known, Prepared
+from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
 MaybeTensor = torch.Tensor | None

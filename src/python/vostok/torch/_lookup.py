@@ -15,7 +15,6 @@ import warnings
 from typing import Any, Callable
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from .._context import Context
 from .._topology import Topology
@@ -30,114 +29,11 @@ from ._devices import (
     stream_object,
     with_memory,
 )
+from ._entries import Entry, Known, Loaded, Prepared, place_of, place_of_packed, version_of
 
 PLANS_KEPT = 256
 SHARE_OF_MEMORY = 8
 REWRITES_TOLD = 3
-
-
-class Prepared:
-    """A plan and what an execute asks of it."""
-
-    __slots__ = ("plan", "handle", "workspace_bytes", "keep")
-
-    def __init__(self, plan: Any, keep: Any = None) -> None:
-        self.plan = plan
-        self.handle = plan.handle
-        self.workspace_bytes = plan.workspace_bytes
-        self.keep = keep
-
-
-class Entry:
-    """A topology with its plans. `storages`: weak references to what its place in memory belongs to; `packed`: header
-    and values of packed weights; `copied_bytes`: device memory that the values take beside the tensor's."""
-
-    __slots__ = (
-        "topology",
-        "index",
-        "storages",
-        "versions",
-        "dtypes",
-        "packed",
-        "copied_bytes",
-        "plans",
-        "used",
-        "streams",
-        "captured",
-        "rewritten",
-        "forgotten",
-    )
-
-    def __init__(self, topology: Topology, tensors: tuple[torch.Tensor, ...], versions: Any, dtypes: Any) -> None:
-        self.topology = topology
-        self.index = tensors[0].get_device()
-        self.storages = [StorageWeakRef(tensor.untyped_storage()) for tensor in tensors]
-        self.versions = versions
-        self.dtypes = dtypes
-        self.packed: Any = None
-        self.copied_bytes = 0
-        self.plans: dict[Any, Prepared] = {}
-        self.used = 0
-        self.streams: set[int] = set()
-        self.captured = False
-        self.rewritten = 0
-        self.forgotten = False
-
-    def serves(self, versions: Any, dtypes: Any) -> bool:
-        """Whether it is of tensors that were written as often, and are of these types."""
-        return (self.versions is None or self.versions == versions) and self.dtypes == dtypes
-
-    @property
-    def held_bytes(self) -> int:
-        """Device memory that goes with the entry."""
-        return self.topology.device_bytes + self.copied_bytes
-
-    @property
-    def is_expired(self) -> bool:
-        """Whether no tensor can name it any more."""
-        return any(storage.expired() for storage in self.storages)
-
-
-class Known:
-    """A layer's entry, and the tensor objects that it was found by: found again in a fraction of the time."""
-
-    __slots__ = ("entry", "offsets", "columns", "versions", "addresses")
-
-    def __init__(self) -> None:
-        self.offsets: torch.Tensor | None = None
-
-    def note(self, entry: Entry, offsets: torch.Tensor, columns: torch.Tensor) -> None:
-        """Tensors that do not count how often they were written are not noted."""
-        if entry.versions is not None:
-            self.entry = entry
-            self.offsets = offsets
-            self.columns = columns
-            self.versions = entry.versions
-            self.addresses = (offsets.data_ptr(), columns.data_ptr())
-
-    def __reduce__(self) -> Any:
-        return (Known, ())  # copies of a layer know nothing yet
-
-
-def version_of(tensor: torch.Tensor) -> int | None:
-    """How often it was written; None for inference tensors, which do not count."""
-    return None if tensor.is_inference() else tensor._version
-
-
-def place_of(offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> Any:
-    """What a structure is known by: storages, not addresses alone, which others may have after them."""
-    return (
-        offsets.untyped_storage()._cdata,
-        offsets.data_ptr(),
-        columns.untyped_storage()._cdata,
-        columns.data_ptr(),
-        columns.shape[0],
-        rows,
-        cols,
-    )
-
-
-Loaded = tuple[Topology, Any, Any]  # header and values of packed weights behind it
 
 
 class Lookup:
@@ -228,7 +124,7 @@ class Lookup:
 
     def packed_entry(self, op: str, packed: torch.Tensor, make: Callable[[], Loaded], stream: int) -> Entry:
         """The entry of packed bytes, made of make() where it is not known."""
-        place = _place_of_packed(packed)
+        place = place_of_packed(packed)
         entry = self.entries.get(place)
         if entry is not None and (entry.versions is None or entry.versions == packed._version):
             self._touch(entry, stream)
@@ -254,7 +150,7 @@ class Lookup:
         entry = Entry(topology, (packed,), version_of(packed), None)
         entry.packed = (header, values)
         entry.copied_bytes = 0 if packed.data_ptr() % WORKSPACE_ALIGNMENT == 0 else values.nbytes
-        return self._add(_place_of_packed(packed), entry, stream)
+        return self._add(place_of_packed(packed), entry, stream)
 
     def _add(self, place: Any, entry: Entry, stream: int) -> Entry:
         self.misses += 1
@@ -356,10 +252,6 @@ class Lookup:
                     torch.cuda.synchronize(index)
             self.entries.clear()
             self.retired.clear()
-
-
-def _place_of_packed(packed: torch.Tensor) -> Any:
-    return (packed.untyped_storage()._cdata, packed.data_ptr(), packed.shape[0])
 
 
 def make_topology(index: int, offsets: torch.Tensor, columns: torch.Tensor, rows: int, cols: int) -> Topology:

@@ -16,7 +16,8 @@ from .._planning import ProgressLine
 from .._problems import Sddmm
 from ._devices import ELEMENTS, _contexts, stream_of
 from ._linear import bucket_of, plan_linear
-from ._lookup import LOOKUP, Entry, Prepared, made_plan
+from ._entries import Entry, Prepared
+from ._lookup import LOOKUP, made_plan
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._packed import adopted, packed_dtype, packed_plan
 from ._report import PlanRow, Report
