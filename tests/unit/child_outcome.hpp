@@ -12,6 +12,7 @@
 #include <string>
 
 #include "device/emulator/memory_file.hpp"
+#include "unit/flushed_fork.hpp"
 
 namespace vostok::test {
 
@@ -59,8 +60,7 @@ inline constexpr unsigned most_seconds = 120;
 
 inline ChildOutcome in_child(const std::function<void()>& body) {
   const device::emulator::MemoryFile log("child-log");
-  std::cout.flush();  // else the child writes it too
-  const pid_t process = fork();
+  const pid_t process = flushed_fork();
   REQUIRE(process >= 0);
   if (process == 0) child::run_and_exit(body, log.descriptor());
   int status = 0;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/flushed_fork.hpp"
+
 namespace vostok::test {
 
 constexpr unsigned second_user = 4711;
@@ -25,7 +27,7 @@ constexpr const char* skipped_without_root = "skipped: only root can act as a se
 inline std::string as_user(unsigned user, const std::function<std::string()>& work) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return "failed: no pipe";
-  const pid_t child = ::fork();
+  const pid_t child = flushed_fork();
   if (child == 0) {
     std::string said;
     try {

@@ -1,4 +1,5 @@
 #include "base/process_mark.hpp"
+#include "unit/flushed_fork.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -12,7 +13,7 @@ namespace {
 
 /// Whether `claim` holds in a child process.
 bool holds_in_child(const std::function<bool()>& claim) {
-  const pid_t child = fork();
+  const pid_t child = test::flushed_fork();
   if (child == 0) _exit(claim() ? 0 : 1);
   int status = 1;
   return waitpid(child, &status, 0) == child && status == 0;

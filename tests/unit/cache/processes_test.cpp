@@ -15,6 +15,7 @@
 
 #include "cache/database.hpp"
 #include "unit/cache/fixture.hpp"
+#include "unit/flushed_fork.hpp"
 #include "unit/self_process.hpp"
 
 using namespace vostok;
@@ -142,7 +143,7 @@ TEST_CASE("a child process opens its own files, and parent and child go on") {
   const int before = open_descriptors_of("tuning.db");
   REQUIRE(before == 1);
   std::fflush(nullptr);  // what is buffered is written once: ThreadSanitizer flushes at every end
-  const pid_t child = fork();
+  const pid_t child = test::flushed_fork();
   if (child == 0) {
     opening.tuning().set_winner(sample_problem(16), sample_device(), sample_winner());
     const bool own_handle = open_descriptors_of("tuning.db") == before + 1;

@@ -12,6 +12,7 @@
 #include "base/environment.hpp"
 #include "base/temporary_folder.hpp"
 #include "sparse/generate.hpp"
+#include "unit/flushed_fork.hpp"
 
 using namespace vostok;
 
@@ -51,7 +52,7 @@ const LateUser late_user;
 TEST_CASE("a plan is made and executed within main") { CHECK(plans_and_executes()); }
 
 TEST_CASE("a static object's destructor may plan and execute after main") {
-  const pid_t child = ::fork();
+  const pid_t child = test::flushed_fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     ::setenv(late_variable, "1", 1);

@@ -17,6 +17,7 @@
 #include "device/cuda/nvrtc_library.hpp"
 #include "unit/child_outcome.hpp"
 #include "unit/device/cuda_fixture.hpp"
+#include "unit/flushed_fork.hpp"
 #include "unit/second_user.hpp"
 
 using namespace vostok;
@@ -165,7 +166,7 @@ TEST_CASE("a link that another user exchanges while NVRTC is searched never gets
   fs::create_directory(sticky);
   REQUIRE(chmod(sticky.c_str(), 01777) == 0);
   const fs::path link = sticky / "venv";
-  const pid_t attacker = fork();
+  const pid_t attacker = flushed_fork();
   if (attacker == 0) {
     if (setgroups(0, nullptr) != 0 || setresgid(second_user, second_user, second_user) != 0 || setresuid(second_user, second_user, second_user) != 0)
       _exit(1);

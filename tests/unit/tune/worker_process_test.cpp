@@ -13,6 +13,7 @@
 
 #include "base/environment.hpp"
 #include "base/temporary_folder.hpp"
+#include "unit/flushed_fork.hpp"
 
 using namespace vostok;
 using tune::WorkerProcess;
@@ -157,7 +158,7 @@ TEST_CASE("a worker that closes its stream and lives on is killed, and that says
 }
 
 TEST_CASE("a stopped worker's time does not count as its code's, and is not without end") {
-  const pid_t child = fork();
+  const pid_t child = test::flushed_fork();
   if (child == 0)
     for (;;) pause();
   REQUIRE(child > 0);
