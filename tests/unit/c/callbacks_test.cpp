@@ -47,6 +47,7 @@ vostok_plan_options quick() {
   vostok_plan_options options;
   vostok_plan_options_init(&options, sizeof options);
   options.effort = VOSTOK_EFFORT_QUICK;
+  options.budget_seconds = 1e5;  // however slow the machine is: what stops these plans is asked again
   return options;
 }
 
