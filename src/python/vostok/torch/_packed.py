@@ -90,9 +90,9 @@ def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tens
     require(max_tokens >= 1, InvalidArgument, "pack", lambda: f"max_tokens is {max_tokens}, and must be at least 1")
 
 
-def adopted(packed: torch.Tensor, head: torch.Tensor, rows: int, cols: int, stream: int) -> Entry:
+def adopted(packed: torch.Tensor, head: torch.Tensor, stream: int) -> Entry:
     """The look-up's entry of packed bytes."""
-    return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, head, rows, cols), stream)
+    return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, head), stream)
 
 
 def packed_dtype(head: torch.Tensor) -> torch.dtype:
@@ -162,7 +162,7 @@ def linear_packed(
     x_address, output_address, bias_address, residual_address = operands
     alignment = alignment_of(x_address | output_address | bias_address | residual_address)
     stream = stream_of(x.get_device())
-    entry = adopted(packed, head, rows, cols, stream)
+    entry = adopted(packed, head, stream)
     check_entry(entry, x, rows, cols)
     header, values = entry.packed
     tokens = output.numel() // rows

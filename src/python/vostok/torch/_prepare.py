@@ -108,7 +108,7 @@ def _work_of_frozen(name: str, layer: FrozenSparseLinear) -> Iterator[Work]:
 
 def _packed_entry(layer: FrozenSparseLinear) -> Entry:
     stream = stream_of(layer.packed.get_device())
-    return adopted(layer.packed, layer.head, layer.out_features, layer.in_features, stream)
+    return adopted(layer.packed, layer.head, stream)
 
 
 def prepare(

@@ -31,23 +31,6 @@ _profiles: Callable[[], bool] = torch._C._autograd._profiler_enabled
 _traces: Callable[[], Any] = torch._C._get_tracing_state
 
 
-def is_unobserved(x: torch.Tensor, values: torch.Tensor, bias: torch.Tensor | None) -> bool:
-    """Whether an operator's kernel may be called in place of the operator: no gradient, and nothing that would see or
-    change the call in torch's dispatcher, which costs a call two microseconds. Not to be asked while compiling."""
-    return not (
-        (_grad_enabled() and (x.requires_grad or values.requires_grad or (bias is not None and bias.requires_grad)))
-        or type(x) is not torch.Tensor
-        or type(values) not in _PLAIN
-        or _modes()
-        or _function_modes()
-        or _autocasts()
-        or _transforms() is not None
-        or forward_ad._current_level >= 0
-        or _profiles()
-        or _traces() is not None
-    )
-
-
 def wants_gradient(*tensors: Any) -> bool:
     """Whether autograd must see the call."""
     if not _grad_enabled():
@@ -77,6 +60,20 @@ def refuse_transforms(op: str, tensors: tuple[Any, ...]) -> None:
 def transforms_active() -> bool:
     """Whether refuse_transforms has something to look at."""
     return _transforms() is not None or forward_ad._current_level >= 0
+
+
+def is_unobserved(x: torch.Tensor, values: torch.Tensor, bias: torch.Tensor | None) -> bool:
+    """Whether an operator's kernel may be called in place of the operator: no gradient, and nothing that would see or
+    change the call in torch's dispatcher, which costs a call two microseconds. Not to be asked while compiling."""
+    return not (
+        wants_gradient(x, values, bias)
+        or not is_plain(x, values)
+        or transforms_active()
+        or _function_modes()
+        or _autocasts()
+        or _profiles()
+        or _traces() is not None
+    )
 
 
 def below_autograd(op: Any, arguments: tuple[Any, ...]) -> Any:

@@ -13,7 +13,7 @@ import torch
 
 from .. import _c
 from .._context import Context
-from .._errors import InvalidArgument, IoFailure
+from .._errors import IoFailure
 from .._packed import LoadOptions, Memory, PackedValues, adopt_memory
 from .._topology import Topology
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, context_of, making_stream
@@ -76,15 +76,10 @@ def stored(plan: Any, values: torch.Tensor, header: Header) -> tuple[torch.Tenso
     return memory[start : start + size], head, packed
 
 
-def loaded(packed: torch.Tensor, head: torch.Tensor, rows: int, cols: int) -> tuple[Topology, Header, PackedValues]:
+def loaded(packed: torch.Tensor, head: torch.Tensor) -> tuple[Topology, Header, PackedValues]:
     """What the library makes of the two tensors, the first of which must outlive it."""
     data = bytes(head.cpu().numpy())
     header = Header.of(data)
-    if (header.rows, header.cols) != (rows, cols):
-        raise InvalidArgument(
-            f"cannot run vostok::linear_packed: packed is of {(header.rows, header.cols)}, and rows, cols are "
-            f"{(rows, cols)}"
-        )
     if header.packed_bytes != packed.shape[0]:
         raise IoFailure(
             f"cannot read packed weights: packed has {packed.shape[0]} bytes, and head is of {header.packed_bytes}"
