@@ -136,15 +136,18 @@ class Decoder(nn.Module):
             linear.weight = parameter(weight)
             setattr(layer, name, linear)
 
-    def freeze(self, index, max_tokens):
-        """Makes a layer sparse, packed for inference; its dense weights go."""
-        layer, source = self.layers[index], index % (self.options.distinct or len(self.layers))
-        for name in NAMES:
-            if source != index:
-                setattr(layer, name, copy.deepcopy(getattr(self.layers[source], name)))
-            else:
+    def freeze(self, indices, max_tokens):
+        """Makes layers sparse, packed for inference; their dense weights go. Copies come after what they copy."""
+        sources = {index: index % (self.options.distinct or len(self.layers)) for index in indices}
+        own = [self.layers[index] for index in indices if sources[index] == index]
+        for layer in own:
+            for name in NAMES:
                 setattr(layer, name, vt.SparseLinear.from_dense(getattr(layer, name)))
-        vt.freeze_(layer, max_tokens)
+        vt.freeze_(nn.ModuleList(own), max_tokens)
+        for index in indices:
+            if sources[index] != index:
+                for name in NAMES:
+                    setattr(self.layers[index], name, copy.deepcopy(getattr(self.layers[sources[index]], name)))
 
     def drop(self):
         """Lets the layers' linear weights go."""

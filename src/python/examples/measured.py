@@ -44,9 +44,9 @@ class Progress:
         """Seconds since the start."""
         return time.monotonic() - self.start
 
-    def step(self, what):
-        """One more part is done."""
-        self.done += 1
+    def step(self, what, parts=1):
+        """More parts are done."""
+        self.done += parts
         now = time.monotonic()
         if now - self.told >= TOLD_EVERY:
             self.told = now

@@ -81,10 +81,11 @@ sys.path.insert(0, sys.argv.pop(1))
 import decoder, decoder_model, torch
 from torch import nn
 whole = decoder_model.Decoder.freeze
-def damaged(self, index, max_tokens):
+def damaged(self, indices, max_tokens):
     with torch.no_grad():
-        self.layers[index].down.weight[::4] = 0
-    whole(self, index, max_tokens)
+        for index in indices:
+            self.layers[index].down.weight[::4] = 0
+    whole(self, indices, max_tokens)
 decoder_model.Decoder.freeze = damaged
 decoder.main()
 """
