@@ -23,9 +23,12 @@ std::string unique_path(const MemoryFile& file) {
   return path.insert(path.rfind('/') + 1, marks);
 }
 
+/// AddressSanitizer never forgets the globals of a library, and reads their descriptions when it reports.
+constexpr int stay_loaded = sanitizer::address ? RTLD_NODELETE : 0;
+
 void* open_library(const MemoryFile& file, const std::string& name) {
   const std::string path = unique_path(file);
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | stay_loaded);
   if (handle != nullptr) return handle;
   std::string reason = dlerror();
   if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,20 @@ TEST_CASE("planted: an access past the end of device memory faults") {
     // 63 elements end 4 bytes before the guard; AddressSanitizer sees the gap.
     check_fault(access_global(image, has_address_sanitizer ? 63 : 64, 63, Guard::end));
   }
+}
+
+TEST_CASE("planted: an access out of bounds is reported after other kernels were unloaded") {
+  const auto image = global_access(true);
+  const ChildOutcome outcome = in_child([&] {
+    std::vector<std::unique_ptr<Bench>> unloaded(8);  // at once, so that the next kernel does not take all their places
+    for (auto& other : unloaded) other = std::make_unique<Bench>(image, 0, vostok::device::emulator::Settings{});
+    unloaded.clear();
+    Bench bench(image, 0, {.guard = Guard::end});
+    const vostok::device::Buffer memory(bench.device(), 64 * 4);
+    float out = 0;
+    bench.launch({}, {1}, Args{memory.as<float>(), &out, 64});
+  });
+  check_fault(outcome);
 }
 
 TEST_CASE("planted: an access before the start of device memory faults when the guard is there") {
