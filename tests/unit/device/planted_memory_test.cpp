@@ -79,9 +79,12 @@ TEST_CASE("planted: an access past the end of device memory faults") {
 
 TEST_CASE("planted: an access out of bounds is reported after other kernels were unloaded") {
   const auto image = global_access(true);
+  const auto with_table =
+      compiled({.text = std::string(args_text) + "__device__ float table[64];\n"
+                                                 "__global__ void kernel(const __grid_constant__ Args args) { table[args.at] = *args.out; }\n"});
   const ChildOutcome outcome = in_child([&] {
-    std::vector<std::unique_ptr<Bench>> unloaded(8);  // at once, so that the next kernel does not take all their places
-    for (auto& other : unloaded) other = std::make_unique<Bench>(image, 0, vostok::device::emulator::Settings{});
+    std::vector<std::unique_ptr<Bench>> unloaded(32);  // at once, so that the next kernel does not take all their places
+    for (auto& other : unloaded) other = std::make_unique<Bench>(with_table, 0, vostok::device::emulator::Settings{});
     unloaded.clear();
     Bench bench(image, 0, {.guard = Guard::end});
     const vostok::device::Buffer memory(bench.device(), 64 * 4);
