@@ -141,7 +141,7 @@ class Plan : public AnyPlan {
   std::int64_t packed_bytes() const
     requires requires(const Problem& problem) { problem.value_lifetime; };
   /// What pack() makes, as PackedValues::format; empty where values are passed at every call. Where a plan serves several n, its choices
-  /// read one format: that of the choice for the largest n, unless no family reads it for some other n.
+  /// read one format: that in which they lose least together against each one's own choice, by the cost models.
   std::string packed_format() const
     requires requires(const Problem& problem) { problem.value_lifetime; };
 

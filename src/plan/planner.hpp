@@ -54,9 +54,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, missing_choice, out_of_memory.
   Choice choose(const Task& task, const PlanOptions& options) const;
-  /// The same for every task of one plan, which share the budget. Where values are packed once, all choices read one format: that of the last task's
-  /// choice, else that of one before it, else CSR, the first in which every task can be served. Tasks whose own choice reads another are decided
-  /// again.
+  /// The same for every task of one plan, which share the budget. Where values are packed once, all choices read one format (shared_format): tasks
+  /// whose own choice reads another are decided again.
   virtual std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
 
   /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.

@@ -324,16 +324,16 @@ TEST_CASE("the structure of a file is the one that its description names, and no
   CHECK(contains(refused(sparse::code_structure(wide)), "2147483646 columns are more than"));
 }
 
-TEST_CASE("a plan of several n reads the format of the largest n's choice for every n, whatever is best for the others") {
+TEST_CASE("a plan of several n reads one format: that in which all n together lose least") {
   PackedFixture fixture;
   const auto winners = std::make_shared<WinnersByN>();
   fixture.tuning = winners;
-  const Spmm problem{.n_values = {16, 64}, .value_lifetime = ValueLifetime::persistent};
-  const sparse::Csr csr = sparse::uniform(256, 256, 0.5, seed);
   const ops::Family& reads_csr = *ops::find_family("spmm", "row_tile");
   const ops::Family& reads_strips = *ops::find_family("spmm", "unpack_wgmma");
 
-  const auto format = [&](const ops::Family& of_16, const ops::Family& of_64) {
+  const auto format = [&](Dtype element, std::int64_t size, const ops::Family& of_16, const ops::Family& of_64) {
+    const Spmm problem{.n_values = {16, 64}, .element = element, .value_lifetime = ValueLifetime::persistent};
+    const sparse::Csr csr = sparse::uniform(size, size, 0.5, seed);
     fixture.session_made = fixture.session();  // nothing is remembered
     fixture.planner = std::make_shared<plan::Planner>(fixture.session_made);
     const Topology topology = test::Fixture::topology(fixture.session_made, csr);
@@ -349,10 +349,14 @@ TEST_CASE("a plan of several n reads the format of the largest n's choice for ev
     for (const plan::Choice& choice : plan.state()->choices)
       all.insert(choice.decision->family->packed_format(*choice.query, choice.decision->config));
     REQUIRE(all.size() == 1);
-    CHECK(plan.packed_format() == (all.begin()->empty() ? "csr/f32" : *all.begin()));
+    CHECK(plan.packed_format() == (all.begin()->empty() ? fmt::format("csr/{}", name(element)) : *all.begin()));
     return plan.packed_format();
   };
-  CHECK(format(reads_csr, reads_strips) == "strip16x64/pair/f16x3");
-  CHECK(format(reads_strips, reads_csr) == "csr/f32");
-  CHECK(format(reads_strips, reads_strips) == "strip16x64/pair/f16x3");
+  // Where both read the same, there is nothing to choose.
+  CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/pair/f16x3");
+  // A small f32 product loses least from CSR, a large one of f16 from strips, whether the largest n or the other would read it.
+  CHECK(format(Dtype::f32, 256, reads_csr, reads_strips) == "csr/f32");
+  CHECK(format(Dtype::f32, 256, reads_strips, reads_csr) == "csr/f32");
+  CHECK(format(Dtype::f16, 2048, reads_csr, reads_strips) == "strip16x64/pair/f16x1");
+  CHECK(format(Dtype::f16, 2048, reads_strips, reads_csr) == "strip16x64/pair/f16x1");
 }
