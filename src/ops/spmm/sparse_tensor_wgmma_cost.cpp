@@ -27,13 +27,15 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
   constexpr double barrier_latency = 75;
-  constexpr double unstaged_latency = 860;  // of a pass that a stage has no room for: the tile waits for global memory
+  constexpr double unstaged_latency = 860;       // of a pass that a stage has no room for: the tile waits for global memory
+  constexpr double memory_bytes_per_cycle = 22;  // a multiprocessor's share of what memory hands out
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 46;
   const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows() * sparse_tile_strips());
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
   const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes() / 16.0 : 0;
-  const double bytes = c.tile_columns * split_line_bytes() + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
-  const double memory = bytes / l2_bytes_per_cycle;
+  const double strips = tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
+  const double memory = c.tile_columns * split_line_bytes() / l2_bytes_per_cycle +
+                        strips / (query.policy == Policy::cold ? memory_bytes_per_cycle : l2_bytes_per_cycle);
   const double unstaged = std::max(0.0, passes - c.strip_passes);
   const double chain = multiplications + barrier_latency + unstaged * unstaged_latency;
   const double ring = ring_cycles(chain, memory, c.stages, as_double(sparse_tensor::slice_blocks(query, c.k_split)));
