@@ -173,19 +173,36 @@ TEST_CASE("a neighbour's choice that the cost models expect to take far longer t
   const Spmm problem{.n = 256};
   const auto large = [] {
     Planning planning;
-    planning.topology = Fixture::topology(planning.session, sparse::uniform(1024, 1024, 0.5, 1));
+    planning.topology = Fixture::topology(planning.session, sparse::uniform(1024, 1024, 0.8, 1));
     return planning;
   };
-  // The slowest config of all that the family has, by its own prediction.
-  const SpmmPlan standard = large().plan(problem, {.effort = Effort::heuristic, .family = "row_tile"});
-  const tune::Candidate slow = plan::all_candidates(*standard.state()->choices.front().query, Options().max_workspace_bytes).back();
-  const auto chosen = [&](double distance, Provenance provenance) {
-    Planning planning = large();
-    planning.fixture.tuning->matches = {match_of(slow.config, distance, provenance)};
-    return planning.plan(problem).config();
+  const SpmmPlan standard = large().plan(problem, {.effort = Effort::heuristic});
+  const ops::Query& query = *standard.state()->choices.front().query;
+  std::string reasons;
+  const auto best = plan::cheapest(query, Options().max_workspace_bytes, reasons);
+  REQUIRE(best.has_value());
+  /// Predicted to take `least` to `most` times the best.
+  const auto config_of = [&](double least, double most) {
+    for (const tune::Candidate& candidate : plan::all_candidates(query, Options().max_workspace_bytes)) {
+      if (candidate.family != "row_tile") continue;
+      const double times = ops::find_family("spmm", "row_tile")->predict_us(query, candidate.config) / best->us;
+      if (times > least && times < most) return candidate.config;
+    }
+    FAIL("no config takes ", least, " to ", most, " times the best");
+    return FieldMap();
   };
-  CHECK(chosen(0, Provenance::shipped) == slow.config);
-  CHECK(chosen(0.4, Provenance::nearest_problem) != slow.config);
+  const auto is_chosen = [&](const FieldMap& config, double distance, Provenance provenance) {
+    Planning planning = large();
+    planning.fixture.tuning->matches = {match_of(config, distance, provenance)};
+    return planning.plan(problem).config() == config;
+  };
+  const FieldMap slow = config_of(2, 1000);
+  CHECK(is_chosen(slow, 0, Provenance::shipped));
+  CHECK_FALSE(is_chosen(slow, 0.05, Provenance::nearest_problem));
+  CHECK_FALSE(is_chosen(slow, 0.4, Provenance::nearest_problem));
+  const FieldMap slower = config_of(1.25, 1.45);
+  CHECK(is_chosen(slower, 0.05, Provenance::nearest_problem));
+  CHECK_FALSE(is_chosen(slower, 0.4, Provenance::nearest_problem));
 }
 
 TEST_CASE("stored choices that the rules forbid or that nobody knows are counted and passed over") {
