@@ -11,8 +11,8 @@ from torch import nn
 from .._errors import InvalidArgument, InvalidType
 from . import _linear, _packed, _state
 from ._csr import Csr, as_static, csr, dense
-from ._functional import activation_name
 from ._entries import Known
+from ._functional import activation_name
 from ._lookup import LOOKUP
 from ._registry import is_unobserved
 

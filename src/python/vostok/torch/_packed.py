@@ -11,8 +11,8 @@ from .._problems import Spmm
 from ._calls import run_spmm
 from ._checks import check_linear_packed, check_structure, check_values, require
 from ._devices import ELEMENTS, alignment_of, context_of, stream_of, with_memory
-from ._linear import activate, bias_fields, bucket_of, policy_of
 from ._entries import Entry, Prepared
+from ._linear import activate, bias_fields, bucket_of, policy_of
 from ._lookup import LOOKUP, made_plan, make_topology, refuse_capture
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._stored import Header, header_of, leave_what_executing_reads, loaded, stored

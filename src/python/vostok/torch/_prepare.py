@@ -15,8 +15,8 @@ from .._errors import InvalidType
 from .._planning import ProgressLine
 from .._problems import Sddmm
 from ._devices import ELEMENTS, _contexts, stream_of
-from ._linear import bucket_of, plan_linear
 from ._entries import Entry, Prepared
+from ._linear import bucket_of, plan_linear
 from ._lookup import LOOKUP, made_plan
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._packed import adopted, packed_dtype, packed_plan

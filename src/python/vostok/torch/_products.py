@@ -11,8 +11,8 @@ from .._problems import Sddmm, Spmm
 from ._calls import run, run_spmm
 from ._checks import check_sddmm, check_spmm
 from ._devices import ELEMENTS, alignment_of, stream_of
-from ._linear import activate, bias_fields, policy_of, sum_to
 from ._entries import Prepared
+from ._linear import activate, bias_fields, policy_of, sum_to
 from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 
