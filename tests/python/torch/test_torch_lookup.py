@@ -167,6 +167,9 @@ def test_weights_larger_than_half_of_the_last_cache_are_planned_as_cold():
     assert policy_of(Context, Topology, 2) == "warm"
     Topology.nonzeros = 101
     assert policy_of(Context, Topology, 2) == "cold"
+    assert policy_of(Context, Topology, 2, "warm") == "warm"
+    Topology.nonzeros, Info.gpu = 100, False
+    assert policy_of(Context, Topology, 2, "cold") == "warm"
 
 
 def test_stream_zero_is_named_where_something_is_made(monkeypatch):
@@ -312,7 +315,7 @@ def test_schemas_hold_tensors_and_numbers_only():
             kind = str(argument.real_type)
             assert kind in ("Tensor", "Optional[Tensor]", "SymInt", "int", "float", "bool", "str"), (name, kind)
             assert kind not in ("int", "SymInt") or argument.name in ("rows", "cols", "max_tokens")
-            assert kind != "str" or argument.name in ("activation", "math", "saved")
+            assert kind != "str" or argument.name in ("activation", "math", "policy", "saved")
         assert " int rows" not in str(schema) and " int cols" not in str(schema)  # SymInt, which real_type calls int
         assert not schema.is_mutable and all(str(result.type) == "Tensor" for result in schema.returns)
 

@@ -14,7 +14,7 @@ from .._errors import InvalidType, IoFailure
 from ._modules import FrozenSparseLinear
 
 FORMAT = "vostok.torch.packed"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def save_packed(model: nn.Module, path: str | os.PathLike[str]) -> None:

@@ -34,10 +34,17 @@ def bucket_of(tokens: int) -> int:
     return 1 << (tokens - 1).bit_length()
 
 
-def policy_of(context: Any, topology: Any, element_bytes: int) -> str:
-    """cold for weights larger than half of the last-level cache: a model's next layer evicts them."""
-    size = topology.nonzeros * (element_bytes + 4)
-    return "cold" if context.device.gpu and size > context.device.l2_bytes // 2 else "warm"
+def policy_of(context: Any, topology: Any, element_bytes: int, chosen: str = "") -> str:
+    """What was chosen, else cold for weights that leave the cache before the next call. The emulator's is warm."""
+    if not context.device.gpu:
+        return "warm"
+    return chosen or ("cold" if is_evicted(context, topology.nonzeros * (element_bytes + 4)) else "warm")
+
+
+def is_evicted(context: Any, size: int) -> bool:
+    """Whether so many bytes, read in turn, find little of themselves in the last-level cache: more than half of it,
+    since activations lie there too."""
+    return context.device.gpu and size > context.device.l2_bytes // 2
 
 
 def bias_fields(bias: torch.dtype | None) -> dict[str, Any]:

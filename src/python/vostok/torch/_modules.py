@@ -173,10 +173,13 @@ class SparseLinear(nn.Module):
         _state.set_values(self, values)
         return places
 
-    def freeze(self, max_tokens: int, *, keep_values: bool = False) -> FrozenSparseLinear:
+    def freeze(self, max_tokens: int, *, keep_values: bool = False, policy: str | None = None) -> FrozenSparseLinear:
         """For inference: values packed for up to `max_tokens` tokens at a time (more go in parts). keep_values: the
-        frozen layer keeps this one as `source`, so that it can be thawed."""
-        return FrozenSparseLinear.of(self, max_tokens, keep_values)
+        frozen layer keeps this one as `source`, so that it can be thawed. policy: "cold" where other work of the GPU
+        evicts the weights from its last-level cache between two calls, "warm" where they stay there; default: by the
+        layer's own size. It stays with the packed bytes. Errors: InvalidArgument for another policy, and for less than
+        one token."""
+        return FrozenSparseLinear.of(self, max_tokens, keep_values, policy)
 
     def extra_repr(self) -> str:
         """As printed."""
@@ -223,13 +226,14 @@ class FrozenSparseLinear(nn.Module):
         self.register_load_state_dict_post_hook(_state.after_load)
 
     @classmethod
-    def of(cls, layer: SparseLinear, max_tokens: int, keep_values: bool) -> FrozenSparseLinear:
+    def of(
+        cls, layer: SparseLinear, max_tokens: int, keep_values: bool = False, policy: str | None = None
+    ) -> FrozenSparseLinear:
         """What SparseLinear.freeze makes."""
         a = layer.csr()
+        structure = (a.row_offsets, a.column_indices, *a.shape)
         with torch.no_grad():
-            packed, head = _packed.PACK(
-                a.values.detach(), a.row_offsets, a.column_indices, *a.shape, int(max_tokens), layer.math
-            )
+            packed, head = _packed.PACK(a.values.detach(), *structure, int(max_tokens), layer.math, policy or "")
         made = cls(packed, head, *a.shape, layer.bias, activation=layer.activation)
         if keep_values:
             made.source = layer

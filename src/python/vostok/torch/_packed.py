@@ -9,7 +9,7 @@ import torch
 from .._errors import InvalidArgument
 from .._problems import Spmm
 from ._calls import run_spmm
-from ._checks import check_linear_packed, check_structure, check_values, require
+from ._checks import check_linear_packed, check_structure, check_values, check_word, require
 from ._devices import ELEMENTS, alignment_of, context_of, stream_of, with_memory
 from ._entries import Entry, Prepared
 from ._linear import activate, bias_fields, bucket_of, policy_of
@@ -21,7 +21,7 @@ MaybeTensor = torch.Tensor | None
 
 PACK_SCHEMA = (
     "(Tensor values, Tensor row_offsets, Tensor column_indices, SymInt rows, SymInt cols, int max_tokens, "
-    "str math='accurate') -> (Tensor, Tensor)"
+    "str math='accurate', str policy='') -> (Tensor, Tensor)"
 )
 SCHEMA = (
     "(Tensor x, Tensor packed, Tensor head, SymInt rows, SymInt cols, Tensor? bias=None, Tensor? residual=None, "
@@ -51,8 +51,9 @@ def _problem(
     )
 
 
-def _plan(context: Any, topology: Any, problem: Spmm, dtype: torch.dtype, **options: Any) -> Prepared:
-    return made_plan(context, problem, topology, policy=policy_of(context, topology, dtype.itemsize), **options)
+def _plan(context: Any, topology: Any, problem: Spmm, dtype: torch.dtype, header: Header, **options: Any) -> Prepared:
+    policy = policy_of(context, topology, dtype.itemsize, header.policy)
+    return made_plan(context, problem, topology, policy=policy, **options)
 
 
 def pack(
@@ -63,19 +64,20 @@ def pack(
     cols: int,
     max_tokens: int,
     math: str = "accurate",
+    policy: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel: packed, uint8 [bytes] on the values' device, and head, uint8 [bytes] on the CPU. Waits for the
-    device."""
-    _check_pack(values, row_offsets, column_indices, rows, max_tokens)
+    device. policy: "warm", "cold", or "" for one by the size of this matrix; it stays with the bytes."""
+    _check_pack(values, row_offsets, column_indices, rows, max_tokens, policy)
     index = values.get_device()
     refuse_capture("pack", index)
     values = values.contiguous()
     context = context_of(index)
-    header = Header(rows, cols, max_tokens, ELEMENTS[values.dtype], math)
+    header = Header(rows, cols, max_tokens, ELEMENTS[values.dtype], math, policy)
 
     def make() -> tuple[torch.Tensor, torch.Tensor, Any]:
         topology = make_topology(index, row_offsets, column_indices, rows, cols)
-        plan = _plan(context, topology, _problem(header), values.dtype)
+        plan = _plan(context, topology, _problem(header), values.dtype, header)
         return stored(plan.plan, values, header)
 
     packed, head, made = with_memory(index, make)
@@ -84,10 +86,14 @@ def pack(
     return packed, head
 
 
-def _check_pack(values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, max_tokens: int) -> None:
+def _check_pack(
+    values: torch.Tensor, offsets: torch.Tensor, columns: torch.Tensor, rows: Any, max_tokens: int, policy: str
+) -> None:
     check_structure("pack", offsets, columns, rows, "values", values)
     check_values("pack", "values", values, columns, False)
     require(max_tokens >= 1, InvalidArgument, "pack", lambda: f"max_tokens is {max_tokens}, and must be at least 1")
+    if policy:
+        check_word("pack", "policy", policy, "policy")
 
 
 def adopted(packed: torch.Tensor, head: torch.Tensor, stream: int) -> Entry:
@@ -119,7 +125,7 @@ def packed_plan(
     problem = _problem(header, *key)
 
     def make(context: Any) -> Prepared:
-        return _plan(context, entry.topology, problem, dtype, packed_format=values.format, **options)
+        return _plan(context, entry.topology, problem, dtype, header, packed_format=values.format, **options)
 
     return LOOKUP.plan("linear_packed", entry, key, make)
 
@@ -197,8 +203,9 @@ def _fake_pack(
     cols: Any,
     max_tokens: int,
     math: str = "accurate",
+    policy: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    _check_pack(values, row_offsets, column_indices, rows, max_tokens)
+    _check_pack(values, row_offsets, column_indices, rows, max_tokens, policy)
     context = torch.library.get_ctx()
     packed = values.new_empty((context.new_dynamic_size(),), dtype=torch.uint8)
     return packed, torch.empty((context.new_dynamic_size(),), dtype=torch.uint8, device="cpu")
@@ -225,10 +232,11 @@ def _differentiable_pack(
     cols: int,
     max_tokens: int,
     math: str = "accurate",
+    policy: str = "",
 ) -> Any:
     if transforms_active():
         refuse_transforms("pack", (values,))
-    arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math)
+    arguments = (values, row_offsets, column_indices, rows, cols, max_tokens, math, policy)
     if is_plain(values, row_offsets, column_indices):
         return pack(*arguments)
     return below_autograd(PACK, arguments)

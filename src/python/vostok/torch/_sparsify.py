@@ -35,7 +35,8 @@ def sparsify_(
     Zeros of the weights are what is left out: prune first (torch.nn.utils.prune is understood). A layer is replaced
     where dense time by sparse time, predicted for `tokens` tokens, is at least `min_speedup` (0: wherever possible) and
     its sparsity at least `min_sparsity`. filter(name, module): False leaves a layer alone. freeze: packed for
-    inference, for up to `max_tokens` tokens at a time (default: `tokens`).
+    inference, for up to `max_tokens` tokens at a time (default: `tokens`), under the policy "cold" where the model, as
+    it came, takes more than half of the last-level cache (freeze_ has more on this).
 
     Left dense, with the reason in its row: weights that other code reads (tied weights, MultiheadAttention),
     parametrised, quantised and LoRA layers, subclasses of nn.Linear that are not known, element types without kernels.
@@ -61,7 +62,7 @@ class _Replacing:
 
     def __init__(self, chooser: _Chooser) -> None:
         self.chooser = chooser
-        self.freezing = Freezing(chooser.max_tokens)
+        self.freezing = Freezing(chooser.modules[""], chooser.max_tokens)
         first: dict[int, str] = {}
         self.keys = {name: first.setdefault(id(module), name) for name, module in chooser.modules.items()}
         self.names: dict[str, list[str]] = {}  # of layers that become sparse, by their first name

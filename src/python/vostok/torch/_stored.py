@@ -19,29 +19,39 @@ from .._topology import Topology
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, context_of, making_stream
 
 HEADER_BYTES = 256
-_VERSION = 3
+_VERSION = 4
 _MAGIC = b"vostok.torch.packed\0"
-_HEADER = struct.Struct("<20sIqqqq8s8s")
+_HEADER = struct.Struct("<20sIqqqq8s8s8s")
 _CHECKED = struct.Struct("<I")  # a checksum of these, right behind them
 
 
 class Header:
-    """What a head begins with. `packed_bytes`: the length of `packed`."""
+    """What a head begins with. `policy`: "warm", "cold", or "" where plans go by the layer's own size. `packed_bytes`:
+    the length of `packed`."""
 
     def __init__(
-        self, rows: int, cols: int, max_tokens: int, element: str, math: str, packed_bytes: int = 0
+        self,
+        rows: int,
+        cols: int,
+        max_tokens: int,
+        element: str,
+        math: str,
+        policy: str = "",
+        packed_bytes: int = 0,
     ) -> None:
         self.rows = rows
         self.cols = cols
         self.max_tokens = max_tokens
         self.element = element
         self.math = math
+        self.policy = policy
         self.packed_bytes = packed_bytes
 
     def to_bytes(self) -> bytes:
         """256 bytes."""
         sizes = (self.rows, self.cols, self.max_tokens, self.packed_bytes)
-        fields = _HEADER.pack(_MAGIC, _VERSION, *sizes, self.element.encode(), self.math.encode())
+        texts = (text.encode() for text in (self.element, self.math, self.policy))
+        fields = _HEADER.pack(_MAGIC, _VERSION, *sizes, *texts)
         return (fields + _CHECKED.pack(zlib.crc32(fields))).ljust(HEADER_BYTES, b"\0")
 
     @classmethod
@@ -50,14 +60,16 @@ class Header:
         if len(head) < HEADER_BYTES or not head.startswith(_MAGIC):
             raise IoFailure("cannot read packed weights: head does not hold bytes that vostok::pack made")
         _, version, rows, cols, max_tokens, packed_bytes, *texts = _HEADER.unpack(head[: _HEADER.size])
-        element, math = (text.rstrip(b"\0").decode("ascii", "replace") for text in texts)
+        element, math, policy = (text.rstrip(b"\0").decode("ascii", "replace") for text in texts)
         if version != _VERSION:
             raise IoFailure(f"cannot read packed weights: they have version {version}, and this package has {_VERSION}")
         if _CHECKED.unpack_from(head, _HEADER.size)[0] != zlib.crc32(head[: _HEADER.size]):
             raise IoFailure("cannot read packed weights: the checksum of head's first bytes does not match")
         if element not in ELEMENTS.values() or math not in _c.ENUMERATIONS["math"] or max_tokens < 1:
             raise IoFailure(f"cannot read packed weights: they are of {element!r}, {math!r}, for {max_tokens} tokens")
-        return cls(rows, cols, max_tokens, element, math, packed_bytes)
+        if policy and policy not in _c.ENUMERATIONS["policy"]:
+            raise IoFailure(f"cannot read packed weights: they are of policy {policy!r}")
+        return cls(rows, cols, max_tokens, element, math, policy, packed_bytes)
 
 
 def header_of(head: torch.Tensor) -> Header:
