@@ -48,7 +48,7 @@ def test_mypy_accepts_the_part_for_torch(mypy, tmp_path):
         "a: vt.Csr = vt.csr(torch.eye(8))\n"
         "y: torch.Tensor = vt.linear(torch.ones(2, 8), a, activation='relu')\n"
         "layer: vt.SparseLinear = vt.SparseLinear(a)\n"
-        "frozen: vt.FrozenSparseLinear = layer.freeze(4)\n"
+        "frozen: vt.FrozenSparseLinear = layer.freeze(4, 1, policy='cold')\n"
         "report: vt.Report = vt.sparsify_(torch.nn.Sequential(layer))\n"
     )
     done = mypy(*sorted((PACKAGE / "torch").glob("*.py")), user)

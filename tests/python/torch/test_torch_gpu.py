@@ -12,6 +12,23 @@ def busy(milliseconds=50):
     torch.cuda._sleep(int(milliseconds * 1_500_000))
 
 
+def test_both_formats_of_a_frozen_layer_are_captured_once_prepared(gpu, fresh):
+    sparse, dense = layer(64, 96, device=gpu)
+    frozen = sparse.freeze(8, 2)
+    vt.prepare(frozen, progress=False)
+    start = fresh.misses
+    with torch.no_grad():
+        for tokens in (8, 1):
+            x, graph = torch.randn(tokens, 96, device=gpu), torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = frozen(x)
+            for _ in range(2):
+                x.copy_(torch.randn(tokens, 96, device=gpu))
+                graph.replay()
+                assert_close(y, x.double() @ dense.weight.double().mT + dense.bias.double())
+    assert fresh.misses == start
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_index_tensors_that_are_still_being_made_are_waited_for(gpu, fresh, own):
     a, dense = matrix(64, 96, device=gpu)
@@ -89,12 +106,12 @@ def test_an_evicted_entry_lives_until_its_work_has_run(gpu, fresh):
         fresh.lookup.limits.clear()
 
 
-@pytest.mark.parametrize("frozen", [False, True])
-def test_reduce_overhead_runs_in_cuda_graphs_without_planning_again(gpu, fresh, frozen):
+@pytest.mark.parametrize("counts", [None, (8,), (8, 4), (16, 8)])
+def test_reduce_overhead_runs_in_cuda_graphs_without_planning_again(gpu, fresh, counts):
     pytest.importorskip("triton", reason="triton is not installed")
     model = torch.nn.Sequential(layer(64, 96, device=gpu)[0], torch.nn.GELU(), layer(32, 64, device=gpu)[0]).eval()
-    if frozen:
-        model[0], model[2] = model[0].freeze(8), model[2].freeze(8)
+    if counts:
+        vt.freeze_(model, *counts)
     torch._dynamo.reset()
     compiled = torch.compile(model, mode="reduce-overhead", fullgraph=True)
     with torch.no_grad():

@@ -188,6 +188,17 @@ def check_linear(
     return shape
 
 
+def _check_bytes(
+    op: str, packed_name: str, packed: torch.Tensor, head_name: str, head: torch.Tensor, x: torch.Tensor
+) -> None:
+    """Packed weights where x is, and their head wherever it is."""
+    for name, tensor in ((packed_name, packed), (head_name, head)):
+        if tensor.dtype is not torch.uint8 or tensor.dim() != 1:
+            require(False, InvalidType, op, lambda: _not_bytes(name, tensor))
+    if packed.device != x.device:  # asked here, since frozen layers are called for a token at a time
+        check_device(op, packed_name, packed, "x", x)
+
+
 def _not_bytes(name: str, tensor: torch.Tensor) -> str:
     return f"{name} has dtype {tensor.dtype} and shape {_shape(tensor)}, and must have one axis of torch.uint8"
 
@@ -201,14 +212,18 @@ def check_linear_packed(
     bias: MaybeTensor,
     residual: MaybeTensor,
     activation: str,
+    packed_few: MaybeTensor = None,
+    head_few: MaybeTensor = None,
 ) -> tuple[Any, ...]:
     """Operands of linear_packed; returns the output's shape."""
     op = "linear_packed"
     check_element(op, "x", x)
-    for name, tensor in (("packed", packed), ("head", head)):
-        if tensor.dtype is not torch.uint8 or tensor.dim() != 1:
-            require(False, InvalidType, op, lambda: _not_bytes(name, tensor))
-    check_device(op, "packed", packed, "x", x)
+    _check_bytes(op, "packed", packed, "head", head, x)
+    if packed_few is not None and head_few is not None:
+        _check_bytes(op, "packed_few", packed_few, "head_few", head_few, x)
+    elif packed_few is not None or head_few is not None:
+        given, other = ("packed_few", "head_few") if head_few is None else ("head_few", "packed_few")
+        require(False, InvalidArgument, op, lambda: f"{given} is given without {other}")
     check_axis(op, "x", x, -1, cols, "cols")
     shape = (*x.shape[:-1], rows)
     check_bias(op, bias, rows, "x", x)

@@ -25,7 +25,8 @@ class Prepared:
 
 class Entry:
     """A topology with its plans. `storages`: weak references to what its place in memory belongs to; `packed`: header
-    and values of packed weights; `copied_bytes`: device memory that the values take beside the tensor's."""
+    and values of packed weights; `beside`: a weak reference to the head that a second format was compared with;
+    `copied_bytes`: device memory that the values take beside the tensor's."""
 
     __slots__ = (
         "topology",
@@ -34,6 +35,7 @@ class Entry:
         "versions",
         "dtypes",
         "packed",
+        "beside",
         "copied_bytes",
         "plans",
         "used",
@@ -50,6 +52,7 @@ class Entry:
         self.versions = versions
         self.dtypes = dtypes
         self.packed: Any = None
+        self.beside: Any = None
         self.copied_bytes = 0
         self.plans: dict[Any, Prepared] = {}
         self.used = 0

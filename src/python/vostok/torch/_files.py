@@ -12,6 +12,7 @@ from torch import nn
 from .. import _c
 from .._errors import InvalidType, IoFailure
 from ._modules import FrozenSparseLinear
+from ._state import FORMATS, HEADS
 
 FORMAT = "vostok.torch.packed"
 FORMAT_VERSION = 3
@@ -19,7 +20,11 @@ FORMAT_VERSION = 3
 
 def save_packed(model: nn.Module, path: str | os.PathLike[str]) -> None:
     """Writes the model's state, with its frozen layers' packed bytes, into a safetensors file that is there whole or
-    not at all. Tensors that share memory (tied weights) are written once. Needs the package safetensors."""
+    not at all. Tensors that share memory (tied weights) are written once. Needs the package safetensors.
+
+    Names are those of state_dict. A frozen layer has, uint8 [bytes], `<layer>.packed` and `<layer>.head`, and, where it
+    was frozen with few_tokens, `<layer>.packed_few` and `<layer>.head_few`.
+    """
     from safetensors.torch import save_file
 
     layers = {
@@ -83,13 +88,13 @@ def _freeze_in_place(
     path, _, last = name.rpartition(".")
     first = next(iter(modules[name].parameters()), None)
     device = "cpu" if first is None else first.device
-    bias = tensors.get(f"{name}.bias")
+    given: dict[str, Any] = {}
+    for key in ("bias", *FORMATS[0], *FORMATS[1]):
+        tensor = tensors.get(f"{name}.{key}")
+        given[key] = tensor if tensor is None or key in HEADS else tensor.to(device)
+    if given["packed"] is None or given["head"] is None:
+        raise IoFailure(f"cannot load packed weights: the file has no packed bytes of layer {name!r}")
     frozen = FrozenSparseLinear(
-        tensors[f"{name}.packed"].to(device),
-        tensors[f"{name}.head"],
-        sizes["out"],
-        sizes["in"],
-        None if bias is None else bias.to(device),
-        activation=sizes["activation"],
+        out_features=sizes["out"], in_features=sizes["in"], activation=sizes["activation"], **given
     )
     setattr(modules[path] if path else model, last, frozen.train(modules[name].training))

@@ -17,10 +17,9 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from .._errors import InvalidArgument
 from ._devices import current_context
 from ._linear import is_evicted
-from ._modules import FrozenSparseLinear, SparseLinear
+from ._modules import FrozenSparseLinear, SparseLinear, check_counts
 
 _MOST_THREADS = 8  # each holds a layer's values, structure and packed bytes
 
@@ -53,10 +52,9 @@ class Freezing:
     """Freezes layers of a model beside one another, a few at a time; done(frozen) is called in the order and the thread
     of add."""
 
-    def __init__(self, model: nn.Module, max_tokens: int) -> None:
-        if max_tokens < 1:
-            raise InvalidArgument(f"cannot freeze: max_tokens is {max_tokens}, and must be at least 1")
-        self.max_tokens = max_tokens
+    def __init__(self, model: nn.Module, max_tokens: int, few_tokens: int | None = None) -> None:
+        check_counts(max_tokens, few_tokens)
+        self.counts = max_tokens, few_tokens
         self.sizes = bytes_by_device(model)
         self.threads = min(_MOST_THREADS, os.cpu_count() or 1)
         self.waiting: deque[tuple[Future[FrozenSparseLinear], Done]] = deque()
@@ -87,19 +85,19 @@ class Freezing:
     def _freeze(self, layer: SparseLinear, stream: Any) -> FrozenSparseLinear:
         """Behind what the thread that adds has queued."""
         with contextlib.nullcontext() if stream is None else torch.cuda.stream(stream):
-            return layer.freeze(self.max_tokens, policy=policy_on(layer.values.device, self.sizes))
+            return layer.freeze(*self.counts, policy=policy_on(layer.values.device, self.sizes))
 
 
-def freeze_(model: nn.Module, max_tokens: int) -> nn.Module:
-    """Freezes every SparseLinear of a model in place (SparseLinear.freeze), several at a time; returns the model. A
-    single layer is returned frozen.
+def freeze_(model: nn.Module, max_tokens: int, few_tokens: int | None = None) -> nn.Module:
+    """Freezes every SparseLinear of a model in place, several at a time; returns the model. A single layer is returned
+    frozen. max_tokens, few_tokens: of SparseLinear.freeze, which names the errors.
 
     All are planned under the policy "cold", now and wherever they are loaded, where the model's parameters and buffers
     together take more than half of the last-level cache of the GPU that they are on. So freeze a model as a whole, and
-    on the GPU that will run it. Errors: InvalidArgument for less than one token.
+    on the GPU that will run it.
     """
     if isinstance(model, SparseLinear):
-        return model.freeze(max_tokens, policy=policy_on(model.values.device, bytes_by_device(model)))
+        return model.freeze(max_tokens, few_tokens, policy=policy_on(model.values.device, bytes_by_device(model)))
     names: dict[int, list[tuple[nn.Module, str]]] = {}
     layers: list[SparseLinear] = []
     for parent in model.modules():
@@ -116,7 +114,7 @@ def freeze_(model: nn.Module, max_tokens: int) -> nn.Module:
 
         return done
 
-    with Freezing(model, max_tokens) as freezing:
+    with Freezing(model, max_tokens, few_tokens) as freezing:
         for layer in layers:
             freezing.add(layer, put(id(layer)))
     return model

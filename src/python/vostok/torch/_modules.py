@@ -173,13 +173,25 @@ class SparseLinear(nn.Module):
         _state.set_values(self, values)
         return places
 
-    def freeze(self, max_tokens: int, *, keep_values: bool = False, policy: str | None = None) -> FrozenSparseLinear:
-        """For inference: values packed for up to `max_tokens` tokens at a time (more go in parts). keep_values: the
-        frozen layer keeps this one as `source`, so that it can be thawed. policy: "cold" where other work of the GPU
-        evicts the weights from its last-level cache between two calls, "warm" where they stay there; default: by the
-        layer's own size. It stays with the packed bytes. Errors: InvalidArgument for another policy, and for less than
-        one token."""
-        return FrozenSparseLinear.of(self, max_tokens, keep_values, policy)
+    def freeze(
+        self,
+        max_tokens: int,
+        few_tokens: int | None = None,
+        *,
+        keep_values: bool = False,
+        policy: str | None = None,
+    ) -> FrozenSparseLinear:
+        """For inference: values packed for up to `max_tokens` tokens at a time (more go in parts).
+
+        few_tokens: they are packed a second time, for calls of at most so many tokens, which have faster formats of
+        their own: twice the memory. keep_values: the frozen layer keeps this one as `source`, so that it can be thawed.
+        policy: "cold" where other work of the GPU evicts the weights from its last-level cache between two calls,
+        "warm" where they stay there; default: by the layer's own size. It stays with the packed bytes.
+
+        Errors: InvalidArgument for another policy, for less than one token, and for few_tokens that are not less than
+        max_tokens.
+        """
+        return FrozenSparseLinear.of(self, max_tokens, few_tokens, keep_values, policy)
 
     def extra_repr(self) -> str:
         """As printed."""
@@ -195,13 +207,25 @@ def as_parameter(tensor: torch.Tensor) -> nn.Parameter:
     return tensor if isinstance(tensor, nn.Parameter) else nn.Parameter(tensor.detach())
 
 
+def check_counts(max_tokens: int, few_tokens: int | None) -> None:
+    """The numbers of tokens that a layer may be packed for."""
+    if max_tokens < 1:
+        raise InvalidArgument(f"cannot freeze: max_tokens is {max_tokens}, and must be at least 1")
+    if few_tokens is not None and not 1 <= few_tokens < max_tokens:
+        raise InvalidArgument(
+            f"cannot freeze: few_tokens is {few_tokens}, and must be at least 1 and less than max_tokens, {max_tokens}"
+        )
+
+
 class FrozenSparseLinear(nn.Module):
     """A SparseLinear whose values are packed, for inference. Buffers, uint8 [bytes]: packed, the values in device
-    memory, and head, which stays in host memory: structure, version and a digest of everything. Conversions of the
-    module's element type leave both as they are."""
+    memory, and head, which stays in host memory: structure, version and a digest of everything. packed_few and head_few
+    are the same for few tokens, or None. Conversions of the module's element type leave all as they are."""
 
     packed: torch.Tensor
     head: torch.Tensor
+    packed_few: MaybeTensor
+    head_few: MaybeTensor
     bias: nn.Parameter | None
 
     def __init__(
@@ -213,13 +237,19 @@ class FrozenSparseLinear(nn.Module):
         bias: MaybeTensor = None,
         *,
         activation: str | None = None,
+        packed_few: MaybeTensor = None,
+        head_few: MaybeTensor = None,
     ) -> None:
         super().__init__()
+        if (packed_few is None) != (head_few is None):
+            raise InvalidArgument("cannot make a FrozenSparseLinear: packed_few and head_few must be given together")
         self.out_features = out_features
         self.in_features = in_features
         self.activation = activation_name(activation)
-        self.register_buffer("packed", as_static(packed))
-        self.register_buffer("head", as_static(head.cpu()))
+        for names, tensors in zip(_state.FORMATS, ((packed, head), (packed_few, head_few))):
+            for name, tensor in zip(names, tensors):
+                held = tensor.cpu() if name in _state.HEADS and tensor is not None else tensor
+                self.register_buffer(name, None if held is None else as_static(held))
         self.register_parameter("bias", None if bias is None else nn.Parameter(bias.detach(), requires_grad=False))
         self.source: SparseLinear | None = None
         self.register_load_state_dict_pre_hook(_state.before_packed_load)
@@ -227,14 +257,33 @@ class FrozenSparseLinear(nn.Module):
 
     @classmethod
     def of(
-        cls, layer: SparseLinear, max_tokens: int, keep_values: bool = False, policy: str | None = None
+        cls,
+        layer: SparseLinear,
+        max_tokens: int,
+        few_tokens: int | None = None,
+        keep_values: bool = False,
+        policy: str | None = None,
     ) -> FrozenSparseLinear:
         """What SparseLinear.freeze makes."""
+        check_counts(max_tokens, few_tokens)
         a = layer.csr()
         structure = (a.row_offsets, a.column_indices, *a.shape)
-        with torch.no_grad():
-            packed, head = _packed.PACK(a.values.detach(), *structure, int(max_tokens), layer.math, policy or "")
-        made = cls(packed, head, *a.shape, layer.bias, activation=layer.activation)
+
+        def pack(tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
+            with torch.no_grad():
+                return _packed.PACK(a.values.detach(), *structure, int(tokens), layer.math, policy or "")
+
+        packed, head = pack(max_tokens)
+        few = (None, None) if few_tokens is None else pack(few_tokens)
+        made = cls(
+            packed,
+            head,
+            *a.shape,
+            layer.bias,
+            activation=layer.activation,
+            packed_few=few[0],
+            head_few=few[1],
+        )
         if keep_values:
             made.source = layer
         else:
@@ -254,10 +303,18 @@ class FrozenSparseLinear(nn.Module):
             bias,
             None,
             self.activation,
+            buffers["packed_few"],
+            buffers["head_few"],
         )
         if not is_compiling() and is_unobserved(x, packed, bias):
             return _packed.linear_packed(*arguments)
         return _packed.LINEAR_PACKED(*arguments)
+
+    @property
+    def formats(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """(packed, head) for all numbers of tokens, and, where there is one, for few."""
+        pairs = [tuple(self._buffers[name] for name in names) for names in _state.FORMATS]
+        return [(packed, head) for packed, head in pairs if packed is not None and head is not None]
 
     @property
     def weight(self) -> torch.Tensor:
@@ -267,17 +324,18 @@ class FrozenSparseLinear(nn.Module):
         return nan.expand(self.out_features, self.in_features)
 
     def _apply(self, function: Any, recurse: bool = True) -> FrozenSparseLinear:
-        """What to(), cuda() and their like do, but to the head, which no kernel reads."""
-        head = self._buffers.pop("head")
+        """What to(), cuda() and their like do, but to the heads, which no kernel reads."""
+        heads = {name: self._buffers.pop(name) for name in _state.HEADS}
         try:
             super()._apply(function, recurse)
         finally:
-            self._buffers["head"] = head
+            self._buffers.update(heads)
         return self
 
     def extra_repr(self) -> str:
         """As printed."""
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, bytes={self.packed.nbytes}, "
-            f"bias={self.bias is not None}"
+            + (f"bytes_few={self.packed_few.nbytes}, " if self.packed_few is not None else "")
+            + f"bias={self.bias is not None}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ PACK_SCHEMA = (
 )
 SCHEMA = (
     "(Tensor x, Tensor packed, Tensor head, SymInt rows, SymInt cols, Tensor? bias=None, Tensor? residual=None, "
-    "str activation='none') -> Tensor"
+    "str activation='none', Tensor? packed_few=None, Tensor? head_few=None) -> Tensor"
 )
 
 
@@ -101,6 +102,33 @@ def adopted(packed: torch.Tensor, head: torch.Tensor, stream: int) -> Entry:
     return LOOKUP.packed_entry("linear_packed", packed, lambda: loaded(packed, head), stream)
 
 
+def entry_for(
+    tokens: int,
+    packed: torch.Tensor,
+    head: torch.Tensor,
+    packed_few: torch.Tensor,
+    head_few: torch.Tensor,
+    stream: int,
+) -> Entry:
+    """The entry of the format that so many tokens use, of the two that weights are packed in."""
+    few = adopted(packed_few, head_few, stream)
+    if few.beside is None or few.beside() is not head:
+        _check_few(header_of(head), few.packed[0])
+        few.beside = weakref.ref(head)  # reading a header at every call costs more than finding an entry
+    return few if tokens <= few.packed[0].max_tokens else adopted(packed, head, stream)
+
+
+def _check_few(header: Header, few: Header) -> None:
+    what, wanted = (((each.rows, each.cols), each.element, each.math) for each in (few, header))
+    require(what == wanted, InvalidArgument, "linear_packed", lambda: f"head_few is of {what}, and head is of {wanted}")
+    require(
+        few.max_tokens < header.max_tokens,
+        InvalidArgument,
+        "linear_packed",
+        lambda: f"head_few is for {few.max_tokens} tokens, and must be for fewer than head, {header.max_tokens}",
+    )
+
+
 def packed_dtype(head: torch.Tensor) -> torch.dtype:
     """The element type that packed bytes were made of."""
     element = header_of(head).element
@@ -156,9 +184,13 @@ def linear_packed(
     bias: MaybeTensor = None,
     residual: MaybeTensor = None,
     activation: str = "none",
+    packed_few: MaybeTensor = None,
+    head_few: MaybeTensor = None,
 ) -> torch.Tensor:
-    """The kernel: as linear. More tokens than were packed for go in parts."""
-    output = x.new_empty(check_linear_packed(x, packed, head, rows, cols, bias, residual, activation))
+    """The kernel: as linear. More tokens than were packed for go in parts. packed_few, head_few: the same weights in a
+    second format, which calls of at most as many tokens use as it was packed for."""
+    shape = check_linear_packed(x, packed, head, rows, cols, bias, residual, activation, packed_few, head_few)
+    output = x.new_empty(shape)
     if not output.numel():
         return output
     x = x.contiguous()
@@ -168,10 +200,13 @@ def linear_packed(
     x_address, output_address, bias_address, residual_address = operands
     alignment = alignment_of(x_address | output_address | bias_address | residual_address)
     stream = stream_of(x.get_device())
-    entry = adopted(packed, head, stream)
+    tokens = output.numel() // rows
+    if packed_few is None or head_few is None:
+        entry = adopted(packed, head, stream)
+    else:
+        entry = entry_for(tokens, packed, head, packed_few, head_few, stream)
     check_entry(entry, x, rows, cols)
     header, values = entry.packed
-    tokens = output.numel() // rows
     step = bucket_of(header.max_tokens)
     size = x.element_size()
     if tokens > step:
@@ -220,8 +255,12 @@ def _fake(
     bias: MaybeTensor = None,
     residual: MaybeTensor = None,
     activation: str = "none",
+    packed_few: MaybeTensor = None,
+    head_few: MaybeTensor = None,
 ) -> torch.Tensor:
-    return x.new_empty(check_linear_packed(x, packed, head, rows, cols, bias, residual, activation))
+    return x.new_empty(
+        check_linear_packed(x, packed, head, rows, cols, bias, residual, activation, packed_few, head_few)
+    )
 
 
 def _differentiable_pack(
@@ -261,7 +300,8 @@ class PackedFunction(torch.autograd.Function):
         dbias = None
         if ctx.bias_dtype is not None and ctx.needs_input_grad[6]:
             dbias = gradient.sum(tuple(range(gradient.dim() - 1)), dtype=ctx.bias_dtype)
-        return None, None, None, None, None, None, dbias, gradient if ctx.needs_input_grad[7] else None, None
+        dresidual = gradient if ctx.needs_input_grad[7] else None
+        return None, None, None, None, None, None, dbias, dresidual, None, None, None
 
 
 _packed_function: Any = PackedFunction.apply
@@ -276,13 +316,16 @@ def _differentiable(
     bias: MaybeTensor = None,
     residual: MaybeTensor = None,
     activation: str = "none",
+    packed_few: MaybeTensor = None,
+    head_few: MaybeTensor = None,
 ) -> torch.Tensor:
     if transforms_active():
         refuse_transforms("linear_packed", (x, bias, residual))
     plain = is_plain(x, packed)
     if wants_gradient(x, bias, residual):
-        return activate(_packed_function(plain, x, packed, head, rows, cols, bias, residual, "none"), activation)
-    arguments = (x, packed, head, rows, cols, bias, residual, activation)
+        pre = _packed_function(plain, x, packed, head, rows, cols, bias, residual, "none", packed_few, head_few)
+        return activate(pre, activation)
+    arguments = (x, packed, head, rows, cols, bias, residual, activation, packed_few, head_few)
     return linear_packed(*arguments) if plain else below_autograd(LINEAR_PACKED, arguments)
 
 

@@ -99,16 +99,21 @@ def _work_of_sparse(name: str, layer: SparseLinear, tokens: Any, trains: bool, d
 
 
 def _work_of_frozen(name: str, layer: FrozenSparseLinear) -> Iterator[Work]:
-    def plan(**options: Any) -> Prepared:
-        dtype = packed_dtype(layer.head)
-        return packed_plan(_packed_entry(layer), dtype, bias_dtype(layer), False, layer.activation, **options)
+    def work(operation: str, packed: torch.Tensor, head: torch.Tensor) -> Work:
+        def plan(**options: Any) -> Prepared:
+            return packed_plan(entry(), packed_dtype(head), bias_dtype(layer), False, layer.activation, **options)
 
-    yield Work(name, "linear_packed", 0, plan, lambda: _packed_entry(layer))
+        def entry() -> Entry:
+            return _packed_entry(packed, head)
+
+        return Work(name, operation, 0, plan, entry)
+
+    for operation, pair in zip(("linear_packed", "linear_packed few"), layer.formats):
+        yield work(operation, *pair)
 
 
-def _packed_entry(layer: FrozenSparseLinear) -> Entry:
-    stream = stream_of(layer.packed.get_device())
-    return adopted(layer.packed, layer.head, stream)
+def _packed_entry(packed: torch.Tensor, head: torch.Tensor) -> Entry:
+    return adopted(packed, head, stream_of(packed.get_device()))
 
 
 def prepare(
@@ -164,19 +169,23 @@ def explain(layer: nn.Module, detail: str = "choice") -> str:
     """Which choices the plans of a sparse layer made so far have, and where from. detail: "trials" has every
     candidate."""
     if isinstance(layer, SparseLinear):
-        entry = entry_of(layer)
+        entries = [entry_of(layer)]
     elif isinstance(layer, FrozenSparseLinear):
-        entry = _packed_entry(layer)
+        entries = [_packed_entry(*pair) for pair in layer.formats]
     else:
         raise InvalidType(
             f"cannot explain: layer is {type(layer).__name__}, and must be a SparseLinear or a frozen one"
         )
     lines = [f"{type(layer).__name__}({layer.extra_repr()})"]
-    if not entry.plans:
-        lines.append("no plans yet: call it, or vostok.torch.prepare")
-    for key, prepared in entry.plans.items():
-        lines.append(f"- {_label(key)}")
-        lines += ["  " + line for line in prepared.plan.explain(detail).splitlines()]
+    for entry in entries:
+        if entry.packed is not None:
+            header, values = entry.packed
+            lines.append(f"packed with max_tokens={header.max_tokens}: {values.format}")
+        if not entry.plans:
+            lines.append("no plans yet: call it, or vostok.torch.prepare")
+        for key, prepared in entry.plans.items():
+            lines.append(f"- {_label(key)}")
+            lines += ["  " + line for line in prepared.plan.explain(detail).splitlines()]
     return "\n".join(lines)
 
 

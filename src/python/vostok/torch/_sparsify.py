@@ -28,6 +28,7 @@ def sparsify_(
     filter: Filter = None,
     freeze: bool = False,
     max_tokens: int | None = None,
+    few_tokens: int | None = None,
     progress: bool = True,
 ) -> Report:
     """Replaces linear layers that are predicted to be faster sparse, in place; returns a row for each linear layer.
@@ -35,15 +36,16 @@ def sparsify_(
     Zeros of the weights are what is left out: prune first (torch.nn.utils.prune is understood). A layer is replaced
     where dense time by sparse time, predicted for `tokens` tokens, is at least `min_speedup` (0: wherever possible) and
     its sparsity at least `min_sparsity`. filter(name, module): False leaves a layer alone. freeze: packed for
-    inference, for up to `max_tokens` tokens at a time (default: `tokens`), under the policy "cold" where the model, as
-    it came, takes more than half of the last-level cache (freeze_ has more on this).
+    inference, for up to `max_tokens` tokens at a time (default: `tokens`) and a second time for up to `few_tokens`
+    (SparseLinear.freeze), under the policy "cold" where the model, as it came, takes more than half of the last-level
+    cache (freeze_ has more on this).
 
     Left dense, with the reason in its row: weights that other code reads (tied weights, MultiheadAttention),
     parametrised, quantised and LoRA layers, subclasses of nn.Linear that are not known, element types without kernels.
     """
     if isinstance(model, (nn.Linear, SparseLinear)):
         raise InvalidArgument("cannot sparsify a single layer in place: use SparseLinear.from_dense(layer)")
-    chooser = _Chooser(model, tokens, min_speedup, min_sparsity, freeze, max_tokens or tokens)
+    chooser = _Chooser(model, tokens, min_speedup, min_sparsity, freeze, max_tokens or tokens, few_tokens)
     names = chooser.candidates(filter)
     bar = ProgressLine(len(names)) if progress and len(names) > 8 else None
     report = Report()
@@ -62,7 +64,7 @@ class _Replacing:
 
     def __init__(self, chooser: _Chooser) -> None:
         self.chooser = chooser
-        self.freezing = Freezing(chooser.modules[""], chooser.max_tokens)
+        self.freezing = Freezing(chooser.modules[""], chooser.max_tokens, chooser.few_tokens)
         first: dict[int, str] = {}
         self.keys = {name: first.setdefault(id(module), name) for name, module in chooser.modules.items()}
         self.names: dict[str, list[str]] = {}  # of layers that become sparse, by their first name
@@ -95,7 +97,7 @@ class _Replacing:
     def put(self, key: str, layer: nn.Module, row: Row) -> None:
         """Puts a layer where the dense one was, which goes."""
         if isinstance(layer, FrozenSparseLinear):
-            row.bytes_after = layer.packed.nbytes
+            row.bytes_after = sum(packed.nbytes for packed, _ in layer.formats)
         self.made[key] = layer
         for name in self.names[key]:
             _replace(self.chooser, name, layer)
@@ -115,7 +117,14 @@ def _replace(chooser: _Chooser, name: str, replacement: nn.Module) -> None:
 
 class _Chooser:
     def __init__(
-        self, model: nn.Module, tokens: int, min_speedup: float, min_sparsity: float, freeze: bool, max_tokens: int
+        self,
+        model: nn.Module,
+        tokens: int,
+        min_speedup: float,
+        min_sparsity: float,
+        freeze: bool,
+        max_tokens: int,
+        few_tokens: int | None,
     ) -> None:
         self.modules = dict(model.named_modules(remove_duplicate=False))
         self.tokens = tokens
@@ -123,6 +132,7 @@ class _Chooser:
         self.min_sparsity = min_sparsity
         self.freeze = freeze
         self.max_tokens = max_tokens
+        self.few_tokens = few_tokens
         unique = {id(module): module for module in self.modules.values()}.values()
         self.uses = Counter(
             id(value) for module in unique for value in module._parameters.values() if value is not None

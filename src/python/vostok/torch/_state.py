@@ -9,6 +9,9 @@ import torch
 from .._errors import InvalidArgument
 from ._csr import Csr, as_static, csr, row_indices
 
+FORMATS = (("packed", "head"), ("packed_few", "head_few"))  # of a frozen layer: for all tokens, and for few
+HEADS = tuple(head for _, head in FORMATS)
+
 
 def set_structure(layer: Any, row_offsets: torch.Tensor, column_indices: torch.Tensor) -> None:
     """New index buffers. They are never written in place: tensors name their structure."""
@@ -99,16 +102,22 @@ def before_packed_load(
     unexpected: list[str],
     errors: list[str],
 ) -> None:
-    """Makes room for as many packed bytes as come, in a new tensor."""
-    for name in ("packed", "head"):
-        found = state.get(prefix + name)
-        if found is not None:
-            device = layer._buffers[name].device
-            layer.register_buffer(name, as_static(torch.empty_like(found, device=device)))
+    """Makes room for as many packed bytes as come, in new tensors. A second format comes and goes with the first one:
+    what stayed would be of other weights."""
+    found = {name: state[prefix + name] for pair in FORMATS for name in pair if prefix + name in state}
+    for name, tensor in found.items():
+        device = (layer.head if name in HEADS else layer.packed).device
+        layer.register_buffer(name, as_static(torch.empty_like(tensor, device=device)))
+    second = [name for name in FORMATS[1] if name in found]
+    for name in FORMATS[1]:
+        if found and not second:
+            layer.register_buffer(name, None)
+        elif second and layer._buffers[name] is None:  # torch takes this for a buffer that is not stored
+            missing.append(prefix + name)
 
 
 def after_load(layer: Any, keys: Any) -> None:
     """Marks what was loaded, which assign=True puts in the buffers' places, as static."""
-    for name in ("row_offsets", "column_indices", "packed", "head"):
-        if name in layer._buffers:
+    for name in ("row_offsets", "column_indices", *FORMATS[0], *FORMATS[1]):
+        if layer._buffers.get(name) is not None:
             as_static(layer._buffers[name])
