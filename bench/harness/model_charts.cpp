@@ -54,24 +54,34 @@ Chart decoder_speed(const Json& results) {
   return chart;
 }
 
-/// What the device had less of, else what the weights' tensors take.
-double gigabytes(const Json& side) {
-  const bool is_measured = side.contains("device_bytes") && side["device_bytes"].is_number();
-  return side[is_measured ? "device_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte;
+/// What a call reads of the linear layers' weights.
+double gigabytes(const Json& side) { return side[side.contains("read_bytes") ? "read_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte; }
+
+/// Which of its formats a row reads.
+std::string format_of(const Json& row) {
+  const bool reads_few = row.contains("few_tokens") && row["few_tokens"].is_number() && row["batch"] <= row["few_tokens"];
+  return fmt::format("packed for up to {}", row[reads_few ? "few_tokens" : "max_tokens"].dump());
 }
 
 Chart decoder_memory(const Json& results) {
-  Points sparse, dense;
+  std::map<std::string, Points> formats;
+  Points dense;
   for (const Json& row : results["rows"]) {
     if (!is_right(row)) continue;
-    sparse.emplace_back(zeros_of(row), gigabytes(row["sparse"]));
+    formats[format_of(row)].emplace_back(zeros_of(row), gigabytes(row["sparse"]));
     dense.emplace_back(zeros_of(row), gigabytes(row["dense"]));
   }
-  return {.title = decoder_title(results, "GB of the linear layers"),
-          .note = decoder_note(results),
-          .x = {.label = "zeros (%)"},
-          .y = {.label = "device memory (GB)"},
-          .series = {{.name = "sparse", .points = sparse}, {.name = "dense", .points = dense}}};
+  Chart chart{.title = decoder_title(results, "GB of the linear layers' weights"),
+              .note = decoder_note(results),
+              .x = {.label = "zeros (%)"},
+              .y = {.label = "weights that a step reads (GB)"}};
+  for (auto& [name, points] : formats) {
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    chart.series.push_back({.name = name, .points = points});
+  }
+  chart.series.push_back({.name = "dense", .points = dense});
+  return chart;
 }
 
 Points points_of(const Json& curve) {

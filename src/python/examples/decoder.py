@@ -22,7 +22,10 @@ from decoder_model import Decoder, Glue
 
 import vostok.torch as vt
 
-SIZES = ("layers", "hidden", "intermediate", "heads", "vocabulary", "context", "distinct", "formats", "glue")
+SIZES = (
+    *("layers", "hidden", "intermediate", "heads", "vocabulary", "context"),
+    *("distinct", "formats", "few_tokens", "glue"),
+)
 ALLOWED = 1.5  # times the dense model's error
 TOGETHER = 8  # layers frozen at a time; their indices take memory beside both weights until they are packed
 
@@ -115,15 +118,16 @@ def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, r
         model.fill(index, sparsity, device, dtype)
         progress.step(f"{where}: made layer {index + 1} of {options.layers}")
     dense, exact = {}, {}
-    dense_bytes = {"linear_bytes": model.linear_bytes(), "device_bytes": since(without, device)}
+    dense_bytes = {"linear_bytes": sum(model.linear_bytes()), "device_bytes": since(without, device)}
     for batch in batches:
         exact[batch] = model.exact(*inputs.of(batch))
         dense[batch] = described(model, batch, options, device, inputs, exact[batch]) | dense_bytes
         progress.step(f"{where}: dense, batch {batch}")
+    few = options.few_tokens if 0 < options.few_tokens < max(batches) else None
     start = time.monotonic()
     for first in range(0, options.layers, TOGETHER):
         some = range(first, min(first + TOGETHER, options.layers))
-        model.freeze(some, max(batches))
+        model.freeze(some, max(batches), few)
         progress.step(f"{where}: froze layer {some[-1] + 1} of {options.layers}", len(some))
     frozen = time.monotonic()
     vt.prepare(model, batches, progress=False)
@@ -131,15 +135,18 @@ def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, r
         "freeze_seconds": round(frozen - start, 3),
         "prepare_seconds": round(time.monotonic() - frozen, 3),
     }
-    sparse_bytes = {"linear_bytes": model.linear_bytes(), "device_bytes": since(without, device)}
+    for_many, for_few = model.linear_bytes()
+    sparse_bytes = {"linear_bytes": for_many + for_few, "device_bytes": since(without, device)}
     for batch in batches:
         sparse = described(model, batch, options, device, inputs, exact[batch]) | sparse_bytes
+        sparse["read_bytes"] = for_few if few is not None and batch <= few else for_many
         sparse["tolerance"] = ALLOWED * dense[batch]["error"]
         sparse["verified"] = sparse["error"] <= sparse["tolerance"]
         row = {
             "sparsity": sparsity,
             "batch": batch,
             "max_tokens": max(batches),
+            "few_tokens": few,
             "clocks": measured.clocks(),
             **seconds,
             "dense": dense[batch],
@@ -159,16 +166,16 @@ def since(before, device):
 def line_of(row):
     """A row as text."""
     dense, sparse = row["dense"], row["sparse"]
-    share = sparse["linear_bytes"] / dense["linear_bytes"]
+    share = sparse["read_bytes"] / dense["linear_bytes"]
     text = (
         f"{row['sparsity']:.0%} batch {row['batch']}: {dense['tokens_s']:.1f} -> {sparse['tokens_s']:.1f} tokens/s "
         f"({row['speedup']:.2f}x), linear layers {dense['linear_bytes'] / 1e9:.3f} -> "
-        f"{sparse['linear_bytes'] / 1e9:.3f} GB ({share:.2f}x"
+        f"{sparse['read_bytes'] / 1e9:.3f} GB ({share:.2f}x) of {sparse['linear_bytes'] / 1e9:.3f} GB"
     )
     if sparse["device_bytes"] is not None:
-        text += f"; on the device {dense['device_bytes'] / 1e9:.2f} -> {sparse['device_bytes'] / 1e9:.2f} GB"
+        text += f" (on the device {dense['device_bytes'] / 1e9:.2f} -> {sparse['device_bytes'] / 1e9:.2f} GB)"
     return text + (
-        f"), logits differ from float32 by {sparse['error']:.1e}, dense by {dense['error']:.1e}"
+        f", logits differ from float32 by {sparse['error']:.1e}, dense by {dense['error']:.1e}"
         + ("" if sparse["verified"] else ": WRONG")
     )
 
@@ -186,6 +193,12 @@ def parse():
     parser.add_argument("--sparsity", type=float, nargs="+", default=[0.5, 0.7, 0.9])
     parser.add_argument(
         "--formats", choices=("one", "each"), default="one", help="weights packed once for all batches, or for each"
+    )
+    parser.add_argument(
+        "--few-tokens",
+        type=int,
+        default=1,
+        help="weights packed a second time, for batches of at most so many; 0: once",
     )
     parser.add_argument(
         "--glue",

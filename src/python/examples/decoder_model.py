@@ -136,14 +136,15 @@ class Decoder(nn.Module):
             linear.weight = parameter(weight)
             setattr(layer, name, linear)
 
-    def freeze(self, indices, max_tokens):
-        """Makes layers sparse, packed for inference; their dense weights go. Copies come after what they copy."""
+    def freeze(self, indices, max_tokens, few_tokens=None):
+        """Makes layers sparse, packed for inference, for few tokens a second time; their dense weights go. Copies come
+        after what they copy."""
         sources = {index: index % (self.options.distinct or len(self.layers)) for index in indices}
         own = [self.layers[index] for index in indices if sources[index] == index]
         for layer in own:
             for name in NAMES:
                 setattr(layer, name, vt.SparseLinear.from_dense(getattr(layer, name)))
-        vt.freeze_(nn.ModuleList(own), max_tokens)
+        vt.freeze_(nn.ModuleList(own), max_tokens, few_tokens)
         for index in indices:
             if sources[index] != index:
                 for name in NAMES:
@@ -156,9 +157,11 @@ class Decoder(nn.Module):
                 setattr(layer, name, None)
 
     def linear_bytes(self):
-        """What the layers' linear weights take, as their tensors on the device say."""
+        """What the layers' linear weights take, as their tensors on the device say: for many tokens, and for few."""
         modules = [getattr(layer, name) for layer in self.layers for name in NAMES]
-        return sum((module.weight if isinstance(module, nn.Linear) else module.packed).nbytes for module in modules)
+        many = sum((module.weight if isinstance(module, nn.Linear) else module.packed).nbytes for module in modules)
+        few = [getattr(module, "packed_few", None) for module in modules]
+        return many, sum(packed.nbytes for packed in few if packed is not None)
 
     def _shape(self, name):
         hidden, inner = self.options.hidden, self.options.intermediate

@@ -81,11 +81,11 @@ sys.path.insert(0, sys.argv.pop(1))
 import decoder, decoder_model, torch
 from torch import nn
 whole = decoder_model.Decoder.freeze
-def damaged(self, indices, max_tokens):
+def damaged(self, indices, *tokens):
     with torch.no_grad():
         for index in indices:
             self.layers[index].down.weight[::4] = 0
-    whole(self, indices, max_tokens)
+    whole(self, indices, *tokens)
 decoder_model.Decoder.freeze = damaged
 decoder.main()
 """

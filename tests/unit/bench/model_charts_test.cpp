@@ -8,6 +8,7 @@ namespace {
 Json decoder_row(double sparsity, int batch, double speedup, bool verified = true) {
   return {{"sparsity", sparsity},
           {"batch", batch},
+          {"max_tokens", 64},
           {"speedup", speedup},
           {"dense", {{"linear_bytes", 12'000'000'000}}},
           {"sparse", {{"linear_bytes", 12e9 * (1 - sparsity)}, {"verified", verified}}}};
@@ -40,13 +41,19 @@ TEST_CASE("a decoder's charts have a line for each batch and the dense model") {
   CHECK(memory.series[1].points.front() == std::pair<double, double>{50, 12});
 }
 
-TEST_CASE("memory that was measured on the device is drawn before that of tensors") {
-  Json row = decoder_row(.5, 1, 1.2);
-  row["sparse"]["device_bytes"] = 7'000'000'000;
-  row["dense"]["device_bytes"] = nullptr;
-  const std::vector<NamedChart> charts = model_charts("d", decoder(Json::array({row})));
-  CHECK(charts[1].chart.series[0].points.front().second == 7);
-  CHECK(charts[1].chart.series[1].points.front().second == 12);
+TEST_CASE("a decoder's memory has a line for each format that its rows read") {
+  Json rows = Json::array({decoder_row(.9, 1, 2.5), decoder_row(.9, 8, 1.5), decoder_row(.9, 64, 1.1), decoder_row(.5, 1, 1.2)});
+  for (Json& row : rows) {
+    row["few_tokens"] = 1;
+    row["sparse"]["read_bytes"] = row["batch"] == 1 ? 1e9 : 3e9;
+  }
+  const std::vector<Series> series = model_charts("d", decoder(rows))[1].chart.series;
+  REQUIRE(series.size() == 3);
+  CHECK(series[0].name == "packed for up to 1");
+  CHECK(series[0].points == std::vector<std::pair<double, double>>{{50, 1}, {90, 1}});
+  CHECK(series[1].name == "packed for up to 64");
+  CHECK(series[1].points == std::vector<std::pair<double, double>>{{90, 3}});
+  CHECK(series[2].name == "dense");
 }
 
 TEST_CASE("a decoder's row that was wrong is not drawn") {
