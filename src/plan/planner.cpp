@@ -83,12 +83,13 @@ std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptio
 
 std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const {
   std::vector<std::shared_ptr<const Decision>> decisions;
+  decisions.reserve(tasks.size());
   for (const Task& task : tasks) decisions.push_back(decide(task, options));
   const std::string shared = shared_format(tasks, decisions, options.packed_format, session_->max_workspace_bytes());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
     if (decisions[i]->family->packed_format(*task.query, decisions[i]->config) == shared) continue;
-    task.query = task.packing->restricted(shared);
+    task.query = restricted(task, shared);
     decisions[i] = decide(task, options);
   }
   return decisions;

@@ -17,11 +17,17 @@ constexpr double not_served = std::numeric_limits<double>::infinity();
 
 std::string format_of(const Task& task, const Decision& decision) { return decision.family->packed_format(*task.query, decision.config); }
 
+/// Tasks that share a format have one.
+const TaskPacking& packing_of(const Task& task) {
+  if (!task.packing) fail(ErrorCode::internal, "cannot choose a packed format: a task passes values at every call");
+  return *task.packing;
+}
+
 /// How much longer a task takes where it reads this format. What was tuned is not beaten by a prediction: at least 1.
 double slowdown(const Task& task, const Decision& own, const std::string& format, std::int64_t max_workspace_bytes) {
   if (format_of(task, own) == format) return 1;
   std::string reasons;
-  const auto other = cheapest(*task.packing->restricted(format), max_workspace_bytes, reasons);
+  const auto other = cheapest(*restricted(task, format), max_workspace_bytes, reasons);
   return other ? std::max(1.0, other->us / own.family->predict_us(*task.query, own.config)) : not_served;
 }
 
@@ -39,6 +45,8 @@ std::vector<std::string> formats_of(std::span<const Task> tasks, std::span<const
 
 }  // namespace
 
+std::shared_ptr<const ops::Query> restricted(const Task& task, const std::string& format) { return packing_of(task).restricted(format); }
+
 std::string shared_format(std::span<const Task> tasks, std::span<const std::shared_ptr<const Decision>> own, const std::string& wanted,
                           std::int64_t max_workspace_bytes) {
   const auto all = [&](const std::string& format) {
@@ -53,7 +61,7 @@ std::string shared_format(std::span<const Task> tasks, std::span<const std::shar
     const auto least = std::ranges::min_element(costs);
     return *least == not_served ? std::string() : formats[static_cast<std::size_t>(least - costs.begin())];
   }
-  const auto format = tasks.front().packing->family_format(wanted);
+  const auto format = packing_of(tasks.front()).family_format(wanted);
   if (!format) fail(ErrorCode::invalid_argument, "cannot plan: PlanOptions::packed_format = \"{}\" is no format of the problem's values", wanted);
   if (all(*format) == not_served)
     fail(ErrorCode::unsupported, "cannot plan: no family reads packed values of PlanOptions::packed_format = \"{}\" for every n of the problem",

@@ -17,4 +17,7 @@ namespace vostok::plan {
 std::string shared_format(std::span<const Task> tasks, std::span<const std::shared_ptr<const Decision>> own, const std::string& wanted,
                           std::int64_t max_workspace_bytes);
 
+/// The task's query for configs that read this format only. Errors: internal (values are passed at every call).
+std::shared_ptr<const ops::Query> restricted(const Task& task, const std::string& format);
+
 }  // namespace vostok::plan
