@@ -9,6 +9,7 @@
 #include "bench/harness/progress.hpp"
 #include "bench/harness/regret.hpp"
 #include "context_state.hpp"
+#include "ops/product_bound.hpp"
 #include "plan/plan_state.hpp"
 
 namespace vostok::bench {
@@ -82,6 +83,7 @@ std::size_t OperationBench::run(const MakeEntry& make_entry) {
     record_.set("targets", targets_json(facts_.targets, outcomes_));
     record_.set("regret", regret_json(outcomes_));
     record_.set("drift", drift_json());
+    record_.set("slow", slow_.to_json());
     record_.write(++done == problems_.size());
   }
   summarise(problems_.size() - done);
@@ -121,6 +123,7 @@ void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry
 void OperationBench::compare(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals,
                              const Baseline& baseline) {
   note_outcome(problem, entry, timing, rivals);
+  if (const auto bound = ops::product_bound(*entry.plan.state()->main_choice()->query)) slow_.note(label(problem), timing.median_us, *bound);
   for (const Rival& rival : rivals) {
     if (rival.name == heuristic_choice) continue;  // not against ours
     comparisons_.add(rival.name, group(problem),
@@ -155,6 +158,7 @@ Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
   json["provenance"] = name(explanation.provenance);
   json["note"] = explanation.note;
   json["speedup_over_default"] = number(explanation.speedup_over_default);
+  json["bound_us"] = number(explanation.bound_us);
   json["gflops"] = ours.timed.timing && ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
   json["plan_ms"] = number(entry.plan_ms);
   json["kernels_compiled"] = entry.kernels_compiled;
@@ -222,6 +226,7 @@ void OperationBench::summarise(std::size_t not_reached) const {
     print(fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer, geometric_mean(ratios), ratios.size()));
   print(regret_text(outcomes_));
   print(targets_text(facts_.targets, outcomes_));
+  print(slow_.text(outcomes_.size()));
   if (not_reached > 0) print(fmt::format("\n{} problems were not reached before the deadline\n", not_reached));
   if (failures_ > 0) print(fmt::format("\n{} problems failed or were wrong\n", failures_));
 }

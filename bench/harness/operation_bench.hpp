@@ -15,6 +15,7 @@
 #include "bench/harness/outcome.hpp"
 #include "bench/harness/rivals.hpp"
 #include "bench/harness/run_record.hpp"
+#include "bench/harness/slow_problems.hpp"
 #include "bench/harness/targets.hpp"
 
 namespace vostok::bench {
@@ -70,6 +71,7 @@ class OperationBench {
   Matrices matrices_;
   Comparisons comparisons_;
   std::vector<Outcome> outcomes_;
+  SlowProblems slow_;
   std::map<std::string, std::vector<double>> drift_;  ///< by peer: here over baseline
   std::size_t failures_ = 0;
 };

@@ -56,8 +56,11 @@ struct Explanation {
   std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
   std::optional<double> median_us = {};             ///< as measured when it was tuned
   std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
-  std::vector<Trial> trials = {};                   ///< everything known about this problem here, best first
-  std::vector<Explanation> steps = {};              ///< of a composed plan (attention): one for each step
+  std::optional<double> bound_us = {};  ///< of a product: what all its operands take over memory, or the dense product where that is longer
+  /// It takes, as measured or else as predicted, more than twice 3 us and bound_us: something is wrong with the choice, and it is worth tuning.
+  bool is_slow = false;
+  std::vector<Trial> trials = {};       ///< everything known about this problem here, best first
+  std::vector<Explanation> steps = {};  ///< of a composed plan (attention): one for each step
 
   std::string text() const;  ///< a readable report, several lines
 };

@@ -31,6 +31,8 @@ ordered_json choice_json(const Explanation& choice) {
   ordered_json object = {
       {"operation", choice.operation}, {"family", choice.family}, {"config", choice.config}, {"provenance", name(choice.provenance)}};
   object["median_us"] = choice.median_us ? ordered_json(*choice.median_us) : ordered_json(nullptr);
+  object["bound_us"] = choice.bound_us ? ordered_json(*choice.bound_us) : ordered_json(nullptr);
+  object["is_slow"] = choice.is_slow;
   object["speedup_over_default"] = choice.speedup_over_default ? ordered_json(*choice.speedup_over_default) : ordered_json(nullptr);
   return object;
 }
@@ -83,6 +85,7 @@ std::string tune_text(const TuneReport& report) {
   }
   text += fmt::format("{} of {} problems on {}: {} candidates measured in {:.1f} s", report.tuned.size(), report.problems, report.device.name,
                       measured(report), report.seconds);
+  if (report.slow > 0) text += fmt::format(", {} whose choice was slow first", report.slow);
   if (failures(report) > 0) text += fmt::format(", {} failed", failures(report));
   if (untuned(report) > 0) text += fmt::format(", {} could not be tuned", untuned(report));
   if (report.interrupted) text += "; interrupted: what was measured is kept, and the same command goes on from there";
@@ -91,9 +94,10 @@ std::string tune_text(const TuneReport& report) {
 }
 
 std::string tune_json(const TuneReport& report) {
-  ordered_json object = {{"device", report.device.name},   {"gpu", report.device.gpu},   {"problems", report.problems},
-                         {"reached", report.tuned.size()}, {"failed", failures(report)}, {"untuned", untuned(report)},
-                         {"measured", measured(report)},   {"seconds", report.seconds},  {"interrupted", report.interrupted}};
+  ordered_json object = {
+      {"device", report.device.name},   {"gpu", report.device.gpu},         {"problems", report.problems}, {"slow", report.slow},
+      {"reached", report.tuned.size()}, {"failed", failures(report)},       {"untuned", untuned(report)},  {"measured", measured(report)},
+      {"seconds", report.seconds},      {"interrupted", report.interrupted}};
   object["results"] = ordered_json::array();
   for (const TunedProblem& problem : report.tuned) object["results"].push_back(problem_json(problem));
   return json_text(object, one_line);

@@ -10,6 +10,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/tool_context.hpp"
+#include "ops/product_bound.hpp"
 
 namespace vostok::cli {
 
@@ -22,9 +23,9 @@ class Tuning {
 
   TuneReport run() {
     TuneReport report{.device = context_.device(), .problems = lines_.size()};
-    for (const ProblemLine& line : lines_) {
+    for (const ProblemLine* line : ordered(report)) {
       if (Interrupt::requested() || seconds_left() <= 0) break;
-      report.tuned.push_back(tune(line, lines_.size() - report.tuned.size()));
+      report.tuned.push_back(tune(*line, lines_.size() - report.tuned.size()));
     }
     report.interrupted = Interrupt::requested();
     report.seconds = time_.seconds();
@@ -32,6 +33,32 @@ class Tuning {
   }
 
  private:
+  /// Looking at present choices takes a tenth of the limit, and a minute, at most.
+  std::vector<const ProblemLine*> ordered(TuneReport& report) {
+    const double most_seconds = std::min(60.0, options_.time_limit_seconds.value_or(600) / 10);
+    const bool known = lines_.size() > 1 && ops::has_product_bounds(context_.state()->session->device());
+    const auto goes_on = [&] { return known && time_.seconds() < most_seconds && !Interrupt::requested(); };
+    const auto is_slow = [&](const ProblemLine& line) {
+      progress_.update(fmt::format("looking at what problem {} of {} takes today", &line - lines_.data() + 1, lines_.size()));
+      const bool slow = has_slow_choice(line);
+      report.slow += slow ? 1 : 0;
+      return slow;
+    };
+    return slow_first(lines_, is_slow, goes_on);
+  }
+
+  /// Errors are told when the problem is tuned.
+  bool has_slow_choice(const ProblemLine& line) const {
+    try {
+      const Loaded loaded = load(line.options, *line.job, context_);
+      const PlanOptions options{.seed = line.options.plan.seed, .family = line.options.plan.family, .policy = options_.policy};
+      const plan::Survey survey = line.job->survey(context_, loaded.topology, options);
+      return std::any_of(survey.choices.begin(), survey.choices.end(), [](const plan::SurveyedChoice& choice) { return choice.slow(); });
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   double seconds_left() const {
     if (!options_.time_limit_seconds) return std::numeric_limits<double>::infinity();
     return *options_.time_limit_seconds - time_.seconds();
@@ -77,6 +104,15 @@ class Tuning {
 };
 
 }  // namespace
+
+std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines, const std::function<bool(const ProblemLine&)>& is_slow,
+                                           const std::function<bool()>& goes_on) {
+  std::vector<const ProblemLine*> list;
+  std::vector<const ProblemLine*> others;
+  for (const ProblemLine& line : lines) (goes_on() && is_slow(line) ? list : others).push_back(&line);
+  list.insert(list.end(), others.begin(), others.end());
+  return list;
+}
 
 TuneReport tune_problems(const TuneOptions& options, const std::vector<ProblemLine>& lines) {
   const Interrupt interrupt;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,12 +41,17 @@ struct TunedProblem {
 struct TuneReport {
   DeviceInfo device = {};
   std::size_t problems = 0;              ///< of the file
+  std::size_t slow = 0;                  ///< of those, what came first since its present choice is slow
   std::vector<TunedProblem> tuned = {};  ///< those that were reached
   double seconds = 0;
   bool interrupted = false;
 };
 
-/// Tunes; errors of one problem are that problem's. Errors: those of opening the context.
+/// What `is_slow` holds for, then the others, each in the file's order. `goes_on` is asked before each: what it says no to counts as another.
+std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines, const std::function<bool(const ProblemLine&)>& is_slow,
+                                           const std::function<bool()>& goes_on);
+
+/// Tunes, what is slow today (Explanation::is_slow) first; errors of one problem are that problem's. Errors: those of opening the context.
 TuneReport tune_problems(const TuneOptions& options, const std::vector<ProblemLine>& lines);
 
 std::string tune_text(const TuneReport& report);

@@ -4,6 +4,10 @@
 
 namespace vostok::plan {
 
+double expected_us(const ops::Query& query, const Decision& decision) {
+  return decision.median_us ? *decision.median_us : decision.family->predict_us(query, decision.config);
+}
+
 bool is_tuned(Provenance provenance) {
   switch (provenance) {
     case Provenance::tuned_here:

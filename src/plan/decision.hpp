@@ -30,6 +30,9 @@ struct Decision {
   std::string code_digest() const;  ///< of all kernels
 };
 
+/// Microseconds of a decision: as measured on this problem, else as the cost model says.
+double expected_us(const ops::Query& query, const Decision& decision);
+
 /// The kernels of a config's launches, loaded. Calls `compiling` before each compile. Errors: as Kernels::get.
 std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
                                                               const std::function<void()>& compiling = {});

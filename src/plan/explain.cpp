@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ops/product_bound.hpp"
 #include "plan/candidates.hpp"
 #include "plan/features.hpp"
 #include "plan/planner.hpp"
@@ -48,6 +49,10 @@ Explanation Planner::explain(const Choice& choice, Detail detail) const {
                           .note = decision.note};
   explanation.median_us = decision.median_us;
   explanation.speedup_over_default = decision.speedup_over_default;
+  if (const auto bound = ops::product_bound(*choice.query)) {
+    explanation.bound_us = bound->us();
+    explanation.is_slow = bound->exceeded_by(expected_us(*choice.query, decision));
+  }
   if (detail == Detail::choice) return explanation;
 
   for (const TrialRecord& record : session_->tuning().trials(problem_key(*choice.query), session_->device_key()))
@@ -72,6 +77,10 @@ std::string Explanation::text() const {
   std::string text = fmt::format("{} {} {}\n  from: {}{}{}\n", operation, family, to_text(config), name(provenance), note.empty() ? "" : ", ", note);
   if (median_us) text += fmt::format("  median when tuned: {:.2f} us\n", *median_us);
   if (speedup_over_default) text += fmt::format("  over the default config: {:.2f}x\n", *speedup_over_default);
+
+  if (is_slow && bound_us)
+    text +=
+        fmt::format("  slow: more than twice what memory or the dense product ask for ({:.2f} us); tune it, or take the dense product\n", *bound_us);
 
   constexpr std::size_t shown = 10;
   std::size_t measured = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "ops/product_bound.hpp"
 #include "plan/features.hpp"
 #include "plan/packed.hpp"
 #include "sparse/transpose.hpp"
@@ -98,6 +99,11 @@ std::string listed(const char* what, const std::vector<std::string>& items) {
 std::string SurveyedChoice::words() const { return query_words(*query); }
 
 bool SurveyedChoice::tuned() const { return is_tuned(decision.provenance); }
+
+bool SurveyedChoice::slow() const {
+  const auto bound = ops::product_bound(*query);
+  return bound && bound->exceeded_by(expected_us(*query, decision));
+}
 
 std::vector<std::string> Survey::missing_choices() const {
   std::vector<std::string> queries;

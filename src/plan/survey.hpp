@@ -24,6 +24,8 @@ struct SurveyedChoice {
   std::string words() const;  ///< of the query
   /// Tuned for exactly this problem on a device of this kind.
   bool tuned() const;
+  /// As Explanation::is_slow.
+  bool slow() const;
 };
 
 struct Survey {

@@ -52,6 +52,28 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   CHECK(planning.fixture.counters->tuning_hits == 1);
 }
 
+TEST_CASE("a plan tells of a choice that takes far longer than memory and the dense product ask for") {
+  const auto explained = [](double median_us, bool on_gpu) {
+    Planning planning;
+    const FieldMap config = another_config(planning);
+    if (on_gpu) planning.fixture.device->be_a_gpu();
+    planning.fixture.tuning->matches = {match_of(config)};
+    planning.fixture.tuning->matches.front().winner.median_us = median_us;
+    return planning.plan(Spmm{.n = 64}).explain(Detail::choice);
+  };
+  const Explanation slow = explained(1000, true);
+  CHECK(slow.bound_us.value_or(-1) > 0);
+  CHECK(slow.is_slow);
+  CHECK(slow.text().find("slow: more than twice") != std::string::npos);
+  const Explanation quick = explained(2, true);
+  CHECK(quick.bound_us == slow.bound_us);
+  CHECK_FALSE(quick.is_slow);
+  CHECK(quick.text().find("slow:") == std::string::npos);
+  const Explanation elsewhere = explained(1000, false);
+  CHECK_FALSE(elsewhere.bound_us.has_value());
+  CHECK_FALSE(elsewhere.is_slow);
+}
+
 TEST_CASE("a plan explains which stored choices a known fault keeps from being used") {
   Planning planning;
   const FieldMap config = another_config(planning);
