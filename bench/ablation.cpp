@@ -7,10 +7,12 @@
 #include "base/text.hpp"
 #include "bench/harness/comparison.hpp"
 #include "bench/harness/json.hpp"
+#include "bench/harness/matrices.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/progress.hpp"
 #include "bench/harness/run_record.hpp"
 #include "bench/harness/side_by_side.hpp"
+#include "bench/harness/spmm_sets.hpp"
 #include "bench/harness/techniques.hpp"
 #include "cli/enum_option.hpp"
 #include "context_state.hpp"
@@ -18,7 +20,6 @@
 #include "plan/plan_state.hpp"
 #include "plan/race_subject.hpp"
 #include "plan/vetting.hpp"
-#include "sparse/read.hpp"
 #include "tune/compile_ahead.hpp"
 #include "tune/spmm_case.hpp"
 
@@ -26,6 +27,7 @@ namespace vostok::bench {
 namespace {
 
 struct AblationOptions : ListOptions {
+  std::string set = {};  ///< of spmm_sets; empty: the problem list
   Dtype element = Dtype::f32;
   bool transposed = false;
   Layout dense_layout = Layout::row_major;
@@ -63,8 +65,9 @@ class Ablation {
  public:
   explicit Ablation(const AblationOptions& options)
       : options_(options),
-        problems_(read_problems(options)),
+        problems_(options.set.empty() ? read_problems(options) : select(find_spmm_set(options.set).problems, options.selection, options.set)),
         context_(open_context(options)),
+        matrices_(context_, options.data, options.seed),
         session_(context_.state()->session),
         record_("ablation", options, context_),
         effects_(row_tile_techniques().size()) {
@@ -102,7 +105,8 @@ class Ablation {
   }
 
   void run_one(const Problem& problem) {
-    const Topology topology = context_.topology(sparse::read(options_.data / problem.file).view());
+    matrices_.take(problem);
+    const Topology& topology = matrices_.topology();
     const Spmm spmm{.n = problem.n, .element = options_.element, .sparse_transposed = options_.transposed, .dense_layout = options_.dense_layout};
     const SpmmPlan plan = context_.plan(
         spmm, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed, .family = "row_tile"});
@@ -180,6 +184,7 @@ class Ablation {
             const std::vector<Timed>& timings) {
     Json row = {{"file", problem.file},
                 {"n", problem.n},
+                {"row_variation", number(matrices_.topology().statistics().row_variation)},
                 {"config", plan.config()},
                 {"provenance", name(plan.provenance())},
                 {"whole", timed_json(timings.front())},
@@ -252,6 +257,7 @@ class Ablation {
   AblationOptions options_;
   std::vector<Problem> problems_;
   Context context_;
+  Matrices matrices_;
   std::shared_ptr<plan::Session> session_;
   RunRecord record_;
   std::vector<Effect> effects_;  ///< by technique
@@ -267,6 +273,7 @@ int main(int argc, char** argv) {
   CLI::App app("Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the default config.",
                "bench_ablation");
   add_options(app, options);
+  app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_flag("--transpose", options.transposed, "Compute A^T B");
   vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B: row_major or column_major");

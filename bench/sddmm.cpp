@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "bench/harness/operation_bench.hpp"
+#include "bench/harness/spmm_sets.hpp"
 #include "tune/sddmm_case.hpp"
 
 namespace vostok::bench {
@@ -49,13 +50,17 @@ Entry make_entry(const OperationBench& bench, const ComparisonOptions& options, 
 int main(int argc, char** argv) {
   using namespace vostok::bench;
   ComparisonOptions options;
+  std::string set;
   CLI::App app(
       "SDDMM over a list of masks, N the inner size, beside cuSPARSE and cuBLAS's whole dense product. cuSPARSE has no bf16 here. "
       "The exit status is 0 when every problem was verified.",
       "bench_sddmm");
   add_options(app, options);
+  app.add_option("--set", set, "The masks of a set of bench_spmm instead of the list, e.g. rnn: n of a problem is the inner size");
   return run_program(app, argc, argv, options, [&] {
-    OperationBench bench({.name = "sddmm", .baseline_columns = baseline_columns(options.element), .targets = targets(options)}, options);
+    OperationFacts facts{.name = "sddmm", .baseline_columns = baseline_columns(options.element), .targets = targets(options)};
+    if (!set.empty()) facts = {.name = "sddmm", .baseline_columns = facts.baseline_columns, .problem = {{"set", set}}, .made = find_spmm_set(set).problems};
+    OperationBench bench(std::move(facts), options);
     return bench.run([&](const Problem& listed, Matrices& matrices) { return make_entry(bench, options, listed, matrices); }) == 0 ? 0 : 1;
   });
 }

@@ -23,6 +23,8 @@ void add_options(CLI::App& app, ListOptions& options) {
   app.add_option("--filter", options.selection.filter, "Only problems whose 'FILE n=N' holds this text");
   app.add_option("--skip", options.selection.skip, "Leave out that many of them, from the first")->check(CLI::NonNegativeNumber);
   app.add_option("--max-problems", options.selection.most, "At most that many; 0: all")->check(CLI::NonNegativeNumber);
+  app.add_option("--shrink", options.selection.shrink, "Divide rows and columns of made matrices, and n, by that: to try a set on a small machine")
+      ->check(CLI::PositiveNumber);
   cli::add_enum_option(app, "--effort", options.effort, "How hard to plan: heuristic, cached, quick or full");
   app.add_option("--budget", options.budget_seconds, "Seconds of tuning for a problem")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_option("--deadline", options.deadline_seconds, "Start no problem after that many seconds; 0: none")->check(CLI::NonNegativeNumber);

@@ -61,11 +61,28 @@ std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
+namespace {
+
+/// So many times smaller, and named so.
+void shrink(Problem& problem, std::int64_t times) {
+  if (!problem.generated && !problem.power_law) return;
+  constexpr std::int64_t least = 16;
+  const auto divided = [&](std::int64_t& size, std::int64_t at_least) { size = std::max(at_least, size / times); };
+  if (problem.generated) divided(problem.generated->rows, least), divided(problem.generated->cols, least);
+  if (problem.power_law) divided(problem.power_law->vertices, least), divided(problem.power_law->nonzeros, least);
+  divided(problem.n, 1);
+  problem.file += fmt::format("/divided by {}", times);
+}
+
+}  // namespace
+
 std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source) {
   std::erase_if(problems, [&](const Problem& problem) { return label(problem).find(selection.filter) == std::string::npos; });
   const auto skipped = std::clamp<std::ptrdiff_t>(selection.skip, 0, std::ssize(problems));
   problems.erase(problems.begin(), problems.begin() + skipped);
   if (selection.most > 0 && std::ssize(problems) > selection.most) problems.resize(static_cast<std::size_t>(selection.most));
+  if (selection.shrink > 1)
+    for (Problem& problem : problems) shrink(problem, selection.shrink);
   if (problems.empty())
     fail(ErrorCode::invalid_argument, "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", source, selection.filter,
          selection.skip);

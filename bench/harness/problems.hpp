@@ -38,7 +38,8 @@ struct Problem {
 struct Selection {
   std::string filter = {};
   std::int64_t skip = 0;
-  std::int64_t most = 0;  ///< 0: all
+  std::int64_t most = 0;    ///< 0: all
+  std::int64_t shrink = 1;  ///< rows and columns of made matrices, and n, are divided by it: to try a set where it is too large
 };
 
 /// Reads or makes the problem's matrix. Errors: those of sparse::read.

@@ -45,6 +45,13 @@ std::vector<Problem> crossover() {
   return problems;
 }
 
+/// Rows of ever more different lengths: what the paper's row swizzle is for (V-C).
+std::vector<Problem> row_variation() {
+  std::vector<Problem> problems;
+  for (const double variation : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0}) problems.push_back(made("row_variation", 8192, 2048, 0.75, 128, variation));
+  return problems;
+}
+
 /// Of every set: what a packing costs, and what is lost without measuring.
 std::vector<Target> with_common(std::vector<Target> targets) {
   targets.push_back({.of = "all problems", .measure = Measure::pack_calls, .floor = 3, .stretch = 1.5});
@@ -148,6 +155,10 @@ std::vector<SpmmSet> make_sets() {
            .problems = rnn(),
            .peers = {"cusparse"},
            .targets = against_sparse(2.2, 3)},
+          {.name = "row_variation",
+           .what = "8192x2048, 128 columns, 75 % zeros, row lengths with a coefficient of variation of 0 to 2",
+           .problems = row_variation(),
+           .targets = [](const SpmmRun&) { return with_common({}); }},
           {.name = "power_law",
            .what = "graphs of a million nonzeros",
            .problems = power_law_problems(),

@@ -117,7 +117,7 @@ TEST_CASE("every set has problems of its own, or is the list's, and targets that
       CHECK((target.floor || target.stretch));
     }
   }
-  CHECK_THROWS_WITH_AS(find_spmm_set("none"), doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, rnn, power_law"), Error);
+  CHECK_THROWS_WITH_AS(find_spmm_set("none"), doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, rnn, row_variation, power_law"), Error);
 }
 
 TEST_CASE("the sets of generated masks are named as the baselines name them") {
@@ -125,8 +125,19 @@ TEST_CASE("the sets of generated masks are named as the baselines name them") {
   CHECK(first("llm") == "llm/0.900/8192x8192/cov=0.10 n=32");
   CHECK(first("rnn") == "rnn/0.700/1024x1024 n=32");
   CHECK(first("crossover") == "crossover/0.000/8192x2048 n=128");
+  CHECK(first("row_variation") == "row_variation/0.750/8192x2048 n=128");
   CHECK(find_spmm_set("rnn").problems.size() == 72);
   CHECK(find_spmm_set("llm_tokens").problems.size() == 28);
+}
+
+TEST_CASE("made problems can be divided by a number, and say so") {
+  const auto divided = select(find_spmm_set("row_variation").problems, {.skip = 4, .most = 1, .shrink = 64}, "a set");
+  REQUIRE(divided.size() == 1);
+  CHECK(label(divided[0]) == "row_variation/0.750/8192x2048/cov=1.00/divided by 64 n=2");
+  CHECK(divided[0].generated->rows == 128);
+  CHECK(divided[0].generated->cols == 32);
+  const auto listed = select({{.file = "a.smtx", .n = 64}}, {.shrink = 64}, "a list");
+  CHECK(label(listed[0]) == "a.smtx n=64");
 }
 
 }  // namespace
