@@ -1,0 +1,68 @@
+"""What of the paper is measured, piece by piece: "Sparse GPU Kernels for Deep Learning" (SC20)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One command, one result file. `program`: a benchmark's executable, or a model's Python file."""
+
+    name: str
+    what: str  # place in the paper, and what is measured
+    program: str
+    arguments: tuple[str, ...]
+    smoke: tuple[str, ...]  # in place of these where it is only tried
+    seconds: int  # that it takes on an H200 from a warm kernel cache
+
+    @property
+    def is_model(self):
+        """Whether PyTorch runs it."""
+        return self.program.endswith(".py")
+
+
+_TINY = ("--effort", "heuristic", "--rounds", "7")
+_LISTED = ("--effort", "cached")
+
+
+def _listed(name, what, program, *arguments, seconds):
+    """Over the problem list."""
+    return Piece(name, what, program, (*arguments, *_LISTED), (*arguments, *_TINY, "--max-problems", "2"), seconds)
+
+
+def _made(name, what, program, *arguments, seconds, shrink=64):
+    """Over a made set, of which the first problems are shrunk to be tried."""
+    smoke = (*arguments, *_TINY, "--shrink", str(shrink), "--max-problems", "2")
+    return Piece(name, what, program, (*arguments, *_LISTED), smoke, seconds)
+
+
+def _model(name, what, program, *arguments, seconds):
+    return Piece(name, what, program, arguments, (*arguments, "--tiny"), seconds)
+
+
+PIECES = (
+    _made(
+        "spmm_crossover",
+        "Fig. 1: from which sparsity on sparse is faster",
+        "bench_spmm",
+        "--set",
+        "crossover",
+        seconds=20,
+    ),
+    _made(
+        "ablation_row_variation",
+        "Fig. 6: rows of different lengths, with and without row swizzle",
+        "bench_ablation",
+        *("--set", "row_variation"),
+        seconds=30,
+    ),
+    _listed("spmm_dlmc_f32", "Fig. 9, Table I: SpMM f32", "bench_spmm", "--dtype", "f32", seconds=120),
+    _listed("spmm_dlmc_f16", "Fig. 9, Table I: SpMM, mixed precision", "bench_spmm", "--dtype", "f16", seconds=120),
+    _listed("sddmm_dlmc_f32", "Fig. 9, Table I: SDDMM f32", "bench_sddmm", "--dtype", "f32", seconds=110),
+    _made("spmm_rnn", "Fig. 10: SpMM of recurrent layers", "bench_spmm", "--set", "rnn", seconds=60),
+    _made("sddmm_rnn", "Fig. 10: SDDMM of recurrent layers", "bench_sddmm", "--set", "rnn", seconds=60),
+    _listed("ablation", "Table II: techniques switched off", "bench_ablation", seconds=170),
+    _model("transformer", "Section VII-C: the sparse Transformer", "transformer.py", seconds=150),
+    _model("transformer_train", "the same: a training step", "transformer.py", "--train", seconds=60),
+    _model("mobilenet", "Section VII-D: sparse MobileNetV1", "mobilenet.py", seconds=120),
+    _model("recurrent", "Section VII: recurrent cells, weights that stay", "recurrent.py", seconds=120),
+)
