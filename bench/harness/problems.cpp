@@ -54,7 +54,7 @@ std::vector<Problem> power_law_problems() {
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  const std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file || !text) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or not a file that may be read", path.string());

@@ -1,6 +1,7 @@
 #include "bench/harness/slow_problems.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -12,7 +13,7 @@ void SlowProblems::note(const std::string& label, double ours_us, const ops::Pro
 
 std::vector<SlowProblems::Slow> SlowProblems::sorted() const {
   std::vector<Slow> list = all_;
-  std::ranges::stable_sort(list, std::ranges::greater{}, &Slow::times);
+  std::ranges::sort(list, std::ranges::greater{}, [](const Slow& slow) { return std::pair(slow.times(), slow.label); });
   return list;
 }
 

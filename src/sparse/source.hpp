@@ -36,9 +36,10 @@ auto read_named(const Source& source, const Read& read_it) {
   try {
     return read_it();
   } catch (const std::bad_alloc&) {
+    refuse_memory(source);
   } catch (const std::length_error&) {  // of a container that cannot be as large
+    refuse_memory(source);
   }
-  refuse_memory(source);
 }
 
 }  // namespace vostok::sparse
