@@ -64,6 +64,7 @@ struct Lines {
 
 std::vector<Series> to_series(const Lines& lines) {
   std::vector<Series> all;
+  all.reserve(lines.series.size());
   for (const auto& [name, points] : lines.series) all.push_back({.name = name, .points = {points.begin(), points.end()}, .joined = lines.joined});
   std::stable_partition(all.begin(), all.end(), [](const Series& series) { return series.name == "ours"; });
   return all;

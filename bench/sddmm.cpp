@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
   app.add_option("--set", set, "The masks of a set of bench_spmm instead of the list, e.g. rnn: n of a problem is the inner size");
   return run_program(app, argc, argv, options, [&] {
     OperationFacts facts{.name = "sddmm", .baseline_columns = baseline_columns(options.element), .targets = targets(options)};
-    if (!set.empty()) facts = {.name = "sddmm", .baseline_columns = facts.baseline_columns, .problem = {{"set", set}}, .made = find_spmm_set(set).problems};
+    if (!set.empty())
+      facts = {.name = "sddmm", .baseline_columns = facts.baseline_columns, .problem = {{"set", set}}, .made = find_spmm_set(set).problems};
     OperationBench bench(std::move(facts), options);
     return bench.run([&](const Problem& listed, Matrices& matrices) { return make_entry(bench, options, listed, matrices); }) == 0 ? 0 : 1;
   });

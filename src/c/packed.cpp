@@ -51,7 +51,8 @@ vostok_status make_in_memory(const vostok_packed_memory* given, vostok_packed** 
 LoadOptions load_options_of(const vostok_load_options* given) {
   const vostok_load_options known = read_or_defaults(given);
   LoadOptions options{.topology = known.topology == nullptr ? Topology() : known.topology->value, .stream = stream_of(known.stream)};
-  TakeFields(Structure<vostok_load_options>::name)("keep", known.keep, options.keep);
+  const TakeFields take(Structure<vostok_load_options>::name);
+  take("keep", known.keep, options.keep);
   return options;
 }
 

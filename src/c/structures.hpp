@@ -68,7 +68,7 @@ class TakeFields {
 
   /// A type whose default is f32.
   void or_f32(const char* field, const std::int32_t& from, std::optional<Dtype>& to) const {
-    const Dtype type = enumerator<Dtype>(structure_, field, from);
+    const auto type = enumerator<Dtype>(structure_, field, from);
     to = type == Dtype::f32 ? std::nullopt : std::optional(type);
   }
 

@@ -27,7 +27,7 @@ double host_bytes(const Footprint& footprint) {
 void require_host_memory(const char* operation, const Footprint& footprint) {
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   const double bytes = host_bytes(footprint);
-  const double here = static_cast<double>(machine_memory_bytes());
+  const auto here = static_cast<double>(machine_memory_bytes());
   if (bytes > here)
     fail(ErrorCode::out_of_memory, "cannot run {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", operation, bytes / gib,
          here / gib);
