@@ -1,0 +1,1 @@
+"""One page of everything that result files say: `./run report`."""

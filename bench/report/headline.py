@@ -1,0 +1,188 @@
+"""The ratios that come first: what a reader asks before anything else, with their spread and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import paper
+from .axis import Axis
+from .markup import Cell, conditions, paragraph, percent, ratio, ratio_cell, section, table, text
+from .models import model_speedups
+from .problems import BETTER_SPARSE, STORED, Condition, Pair, Problem, kind, newest, pairs
+from .ratios import Summary, summarize
+from .results import ResultFile
+from .strips import Strip, draw_strips
+
+SPUTNIK = "sputnik" + STORED
+TOKEN_ZEROS = (50, 70, 80, 90)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison that the page leads with."""
+
+    key: str
+    title: str
+    beside: str
+    condition: Condition
+    other: str
+    paper: paper.Fact | None = None
+    zeros: int | None = None  # percent: only problems with so many
+    tile: bool = False  # among the few that come first
+
+    @property
+    def dense(self) -> bool:
+        return self.other.startswith("cublas")
+
+
+def _claims() -> list[Claim]:
+    spmm32, spmm16 = kind("spmm", "dlmc", "f32"), kind("spmm", "dlmc", "f16")
+    strict = kind("spmm", "dlmc", "f32", math="strict")
+    sddmm32, sddmm16 = kind("sddmm", "dlmc", "f32"), kind("sddmm", "dlmc", "f16")
+    tokens = kind("spmm", "llm_tokens", "f16")
+    sparse = "the better of cuSPARSE and Sputnik"
+    claims = [
+        Claim("spmm-f32-sparse", "SpMM f32, DLMC", sparse, spmm32, BETTER_SPARSE, tile=True),
+        Claim("spmm-f32-cusparse", "SpMM f32, DLMC", "cuSPARSE", spmm32, "cusparse", paper.SPMM_OVER_CUSPARSE),
+        Claim("spmm-f32-strict", "SpMM f32 strict, DLMC", sparse, strict, BETTER_SPARSE),
+        Claim("spmm-f16-sparse", "SpMM f16, DLMC", sparse, spmm16, BETTER_SPARSE, tile=True),
+        Claim("sddmm-f32-sparse", "SDDMM f32, DLMC", sparse, sddmm32, BETTER_SPARSE, tile=True),
+        Claim("sddmm-f32-cusparse", "SDDMM f32, DLMC", "cuSPARSE", sddmm32, "cusparse", paper.SDDMM_OVER_CUSPARSE),
+        Claim("sddmm-f16-cusparse", "SDDMM f16, DLMC", "cuSPARSE", sddmm16, "cusparse"),
+        Claim("softmax-f32-sputnik", "softmax f32, DLMC", "Sputnik", kind("softmax", "dlmc", "f32"), SPUTNIK),
+        Claim("rnn-f32-sparse", "SpMM f32, recurrent layers", sparse, kind("spmm", "rnn", "f32"), BETTER_SPARSE),
+        Claim("graphs-f32", "SpMM f32, power-law graphs", "cuSPARSE", kind("spmm", "power_law", "f32"), "cusparse"),
+        Claim("spmm-f32-sgemm", "SpMM f32, DLMC", "dense SGEMM", spmm32, "cublas_sgemm"),
+        Claim("spmm-f32-tf32", "SpMM f32, DLMC", "dense TF32", spmm32, "cublas_tf32", tile=True),
+        Claim("spmm-f16-dense", "SpMM f16, DLMC", "dense f16", spmm16, "cublas_f16", tile=True),
+        Claim("sddmm-f32-tf32", "SDDMM f32, DLMC", "dense TF32", sddmm32, "cublas_tf32"),
+        Claim("sddmm-f16-dense", "SDDMM f16, DLMC", "dense f16", sddmm16, "cublas_f16"),
+    ]
+    claims += [
+        Claim(
+            f"tokens-{zeros}",
+            f"SpMM f16, 1 to 64 tokens, {zeros} % zeros",
+            "dense f16",
+            tokens,
+            "cublas_f16",
+            zeros=zeros,
+            tile=zeros == 90,
+        )
+        for zeros in TOKEN_ZEROS
+    ]
+    return claims
+
+
+@dataclass(frozen=True)
+class Answer:
+    claim: Claim
+    summary: Summary
+    result: ResultFile
+    compared: list[Pair]
+
+
+def _with_zeros(problems: Sequence[Problem], zeros: int | None) -> list[Problem]:
+    return [problem for problem in problems if zeros is None or round(problem.zeros) == zeros]
+
+
+def answers(results: Sequence[ResultFile]) -> list[Answer]:
+    """Those claims that were measured."""
+    found = []
+    for claim in _claims():
+        compared = pairs(_with_zeros(newest(results, claim.condition, claim.other), claim.zeros), claim.other)
+        if compared:
+            found.append(Answer(claim, summarize(compared), compared[0].problem.result, compared))
+    return found
+
+
+def _tile(answer: Answer) -> str:
+    claim, summary = answer.claim, answer.summary
+    slower = " slower" if summary.geomean < 1 else ""
+    return (
+        f'<div class="tile{slower}"><div class="value">{ratio(summary.geomean)}</div>'
+        f'<div class="what">{text(claim.title)}</div><div class="beside">beside {text(claim.beside)}</div>'
+        f'<div class="spread">{ratio(summary.low)} to {ratio(summary.high)} over {summary.problems} problems</div></div>'
+    )
+
+
+def _row(answer: Answer) -> list[Cell | str]:
+    claim, summary = answer.claim, answer.summary
+    fact = claim.paper
+    return [
+        claim.title,
+        claim.beside,
+        ratio_cell(summary.geomean, strong=True),
+        Cell(f"{ratio(summary.low)} to {ratio(summary.high)}", summary.low),
+        Cell(f"{100 * summary.noise:.1f} %", summary.noise),
+        ratio_cell(summary.worst.ratio),
+        ratio_cell(summary.best.ratio),
+        Cell(percent(summary.wins), summary.wins),
+        Cell(str(summary.problems), summary.problems),
+        Cell(f"{ratio(fact.value)} ({fact.place})", fact.value) if fact else "",
+        answer.result.name,
+    ]
+
+
+HEADS = (
+    "What",
+    "Beside",
+    "Ratio (geomean)",
+    "10 % to 90 % of the problems",
+    "Noise of the mean",
+    "Worst",
+    "Best",
+    "At least as fast",
+    "Problems",
+    "The paper",
+    "Result file",
+)
+
+
+def _strip(answer: Answer) -> Strip:
+    summary = answer.summary
+    tip = f"{answer.claim.title} beside {answer.claim.beside}: {ratio(summary.geomean)}, worst {summary.worst.problem.label}"
+    return Strip(
+        f"{answer.claim.title}",
+        answer.claim.beside,
+        summary.geomean,
+        summary.low,
+        summary.high,
+        paper=answer.claim.paper.value if answer.claim.paper else None,
+        tip=tip,
+    )
+
+
+def headline(results: Sequence[ResultFile]) -> str:
+    """The first section of the page."""
+    found = answers(results)
+    models = model_speedups(results)
+    if not found and not models:
+        return section("headline", "Headline", paragraph("No result file holds a comparison that stands here."))
+    tiles = "".join(_tile(answer) for answer in found if answer.claim.tile)
+    rows = [_row(answer) for answer in found]
+    attributes = [f'data-key="{answer.claim.key}" data-ratio="{answer.summary.geomean!r}"' for answer in found]
+    for model in models:
+        rows.append(model.cells(len(HEADS)))
+        attributes.append(f'data-key="{text(model.key)}" data-ratio="{model.ratio!r}"')
+    sparse = [_strip(answer) for answer in found if not answer.claim.dense]
+    dense = [_strip(answer) for answer in found if answer.claim.dense]
+    dense += [Strip(model.title, model.beside, model.ratio, None, None, tip=model.title) for model in models]
+    axis = Axis("time of the other over ours", logarithmic=True)
+    used = [answer.result for answer in found] + [model.result for model in models]
+    return section(
+        "headline",
+        "Headline",
+        paragraph(
+            "How many times as fast as the other: its time over ours, so that above 1 Vostok is faster. Geometric means "
+            "over problems; every output was checked against float64 in the run that timed it. The line in the chart "
+            "holds 80 % of the problems."
+        ),
+        f'<div class="tiles">{tiles}</div>' if tiles else "",
+        '<div class="charts">',
+        draw_strips("Beside sparse libraries", sparse, axis),
+        draw_strips("Beside dense products and dense models", dense, axis),
+        "</div>",
+        table(HEADS, rows, name="headline-table", attributes=attributes),
+        conditions(result.conditions for result in used),
+    )

@@ -1,0 +1,77 @@
+"""Whole models beside their dense twins, and what the paper reports of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .markup import Cell, Content, ratio, ratio_cell
+from .results import ResultFile, Row
+
+
+@dataclass(frozen=True)
+class ModelSpeedup:
+    """Of one row of a model's result file: the dense twin's time over ours."""
+
+    key: str
+    title: str
+    beside: str
+    ratio: float
+    noise: float | None
+    result: ResultFile
+
+    def cells(self, count: int) -> list[Content]:
+        """As many as the headline's table has columns."""
+        noise = Cell("not known") if self.noise is None else Cell(f"{100 * self.noise:.1f} %", self.noise)
+        cells: list[Content] = [self.title, self.beside, ratio_cell(self.ratio, strong=True), "", noise]
+        cells += [""] * (count - len(cells) - 1)
+        return [*cells, self.result.name]
+
+
+def is_right(row: Row) -> bool:
+    """Whether what a row timed was checked and right."""
+    checked = [side for side in (row, row.get("sparse")) if isinstance(side, dict) and "verified" in side]
+    return bool(checked) and all(side["verified"] for side in checked)
+
+
+def speedup(row: Row) -> tuple[float, float | None] | None:
+    """The dense twin's time over ours, and the noise of it; None where a row has no such twin or was wrong."""
+    dense, sparse = row.get("dense"), row.get("sparse")
+    if not isinstance(dense, dict) or not isinstance(sparse, dict) or not is_right(row):
+        return None
+    if not dense.get("median_us") or not sparse.get("median_us"):
+        return None
+    spreads = [side.get("spread_us") for side in (dense, sparse)]
+    noise = None
+    if None not in spreads:
+        noise = sum(spread / side["median_us"] for spread, side in zip(spreads, (dense, sparse)))
+    return dense["median_us"] / sparse["median_us"], noise
+
+
+def newest_of(results: Sequence[ResultFile], benchmark: str) -> ResultFile | None:
+    found = [result for result in results if result.benchmark == benchmark]
+    return max(found, key=lambda result: result.date) if found else None
+
+
+def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
+    """What the headline says of models."""
+    found = []
+    decoder = newest_of(results, "decoder")
+    for row in decoder.rows if decoder else ():
+        faster = speedup(row)
+        if faster and row["batch"] == 1:
+            zeros = round(100 * row["sparsity"])
+            title = f"decoder of {decoder.problem.get('layers')} layers, batch 1, {zeros} % zeros"
+            beside = f"the dense model, {decoder.element}"
+            found.append(ModelSpeedup(f"decoder-{zeros}-1", title, beside, *faster, decoder))
+    rigl = newest_of(results, "rigl")
+    for row in rigl.rows if rigl else ():
+        faster = speedup(row)
+        if faster:
+            zeros = round(100 * rigl.problem.get("sparsity", 0))
+            title = f"RigL's training step, {rigl.problem.get('hidden')} wide, {zeros} % zeros"
+            found.append(ModelSpeedup("rigl", title, f"masked dense, {rigl.element}", *faster, rigl))
+    return found
+
+
+__all__ = ["ModelSpeedup", "is_right", "model_speedups", "newest_of", "ratio", "speedup"]

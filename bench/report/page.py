@@ -1,0 +1,50 @@
+"""Puts the page together: one file, without any reference to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .headline import headline
+from .listing import listing
+from .markup import text
+from .results import ResultFile
+
+FOLDER = Path(__file__).parent
+
+# Errors are kept where a test, or a reader of the page's source, finds them.
+WATCH = """addEventListener("error", (event) => {
+  document.documentElement.dataset.errors = (document.documentElement.dataset.errors ?? "") + event.message + "; ";
+});"""
+
+HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Vostok: what was measured</title>
+<link rel="icon" href="data:,">
+"""
+
+
+def _intro(results: Sequence[ResultFile]) -> str:
+    gpus = sorted({result.gpu for result in results if result.gpu != "no GPU"})
+    days = sorted(result.day for result in results)
+    rows = sum(len(result.rows) for result in results)
+    words = f"{len(results)} result files of {days[0]} to {days[-1]}, {rows:,} rows, on {', '.join(gpus) or 'no GPU'}."
+    return f'<p class="intro">{text(words)} Times are medians; a ratio is the other\'s time over ours.</p>'
+
+
+def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
+    """The whole page. It depends on nothing but the files: the same files make the same bytes."""
+    sections = (
+        ("headline", "Headline", headline(results)),
+        ("problems", "Problems", listing(results)),
+    )
+    links = "".join(f'<a href="#{name}">{text(title)}</a>' for name, title, _ in sections)
+    style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return (
+        f"{HEAD}<style>\n{style}</style>\n<script>{WATCH}</script>\n</head>\n<body>\n"
+        f'<header><h1>Vostok</h1><nav aria-label="Sections">{links}</nav><button type="button" id="theme">Theme</button></header>\n'
+        f"<main>{_intro(results)}\n{chr(10).join(body for _, _, body in sections)}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )

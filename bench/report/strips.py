@@ -1,0 +1,62 @@
+"""A chart of ratios, one below the other: a dot for the mean, a line for most of the problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .axis import Axis, Scale, short
+from .markup import ratio, text
+
+STEP, TOP, WIDTH, INSET = 34, 8, 460, 14
+BOTTOM = 40
+
+
+@dataclass(frozen=True)
+class Strip:
+    title: str
+    beside: str
+    mean: float
+    low: float | None
+    high: float | None
+    paper: float | None = None
+    tip: str = ""
+
+
+def _strip(strip: Strip, across: Scale, y: float) -> str:
+    mean = across.at(strip.mean)
+    body = ""
+    if strip.low is not None and strip.high is not None:
+        body += f'<path class="range" d="M{across.at(strip.low):.1f} {y:.1f}H{across.at(strip.high):.1f}"/>'
+    body += f'<circle cx="{mean:.1f}" cy="{y:.1f}" r="4.5"/>'
+    paper = ""
+    if strip.paper is not None:
+        x = across.at(strip.paper)
+        paper = f'<path class="paper-mark" d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5-5z"><title>the paper: {strip.paper}x</title></path>'
+    words = f'<text class="halo" x="{INSET}" y="{y - 9:.1f}"><tspan class="strong">{text(strip.title)}</tspan> {text(strip.beside)}</text>'
+    value = f'<text class="end strong halo" x="{WIDTH - INSET}" y="{y - 9:.1f}">{ratio(strip.mean)}</text>'
+    slower = " slower" if strip.mean < 1 else ""
+    return f'<g class="strip{slower}"><title>{text(strip.tip)}</title>{body}</g>{paper}{words}{value}'
+
+
+def draw_strips(title: str, strips: Sequence[Strip], axis: Axis) -> str:
+    if not strips:
+        return ""
+    values = [value for strip in strips for value in (strip.mean, strip.low, strip.high, strip.paper) if value]
+    across = Scale(axis, [*values, 1.0], INSET, WIDTH - INSET)
+    bottom = TOP + STEP * len(strips)
+    height = bottom + BOTTOM
+    lines = "".join(f'<path d="M{across.at(mark):.1f} {TOP}V{bottom}"/>' for mark in across.marks)
+    labels = "".join(
+        f'<text class="mid" x="{across.at(mark):.1f}" y="{bottom + 16}">{short(mark)}</text>' for mark in across.marks
+    )
+    labels += f'<text class="mid title" x="{WIDTH / 2}" y="{height - 8}">{text(axis.label)}</text>'
+    body = "".join(_strip(strip, across, TOP + STEP * (index + 0.75)) for index, strip in enumerate(strips))
+    has_paper = any(strip.paper is not None for strip in strips)
+    legend = "<li><span class='dot'></span>Vostok is faster</li><li><span class='dot slower'></span>slower</li>"
+    legend += "<li><span class='dot paper'></span>the paper, of its own kernels</li>" if has_paper else ""
+    return (
+        f'<figure class="chart strips"><figcaption>{text(title)}</figcaption><ul class="legend">{legend}</ul>'
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(title)}"><g class="grid">{lines}</g>'
+        f'<path class="rule" d="M{across.at(1):.1f} {TOP}V{bottom}"/>{labels}{body}</svg></figure>'
+    )
