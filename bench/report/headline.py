@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import paper
 from .axis import Axis
-from .markup import Cell, conditions, paragraph, percent, ratio, ratio_cell, section, table, text
+from .markup import Cell, conditions, count, paragraph, percent, ratio, ratio_cell, section, table, text
 from .models import model_speedups
 from .problems import BETTER_SPARSE, STORED, Condition, Pair, Problem, kind, newest, pairs
 from .ratios import Summary, summarize
@@ -41,7 +41,7 @@ def _claims() -> list[Claim]:
     strict = kind("spmm", "dlmc", "f32", math="strict")
     sddmm32, sddmm16 = kind("sddmm", "dlmc", "f32"), kind("sddmm", "dlmc", "f16")
     tokens = kind("spmm", "llm_tokens", "f16")
-    sparse = "the better of cuSPARSE and Sputnik"
+    sparse = "cuSPARSE or Sputnik"
     claims = [
         Claim("spmm-f32-sparse", "SpMM f32, DLMC", sparse, spmm32, BETTER_SPARSE, tile=True),
         Claim("spmm-f32-cusparse", "SpMM f32, DLMC", "cuSPARSE", spmm32, "cusparse", paper.SPMM_OVER_CUSPARSE),
@@ -101,8 +101,8 @@ def _tile(answer: Answer) -> str:
     slower = " slower" if summary.geomean < 1 else ""
     return (
         f'<div class="tile{slower}"><div class="value">{ratio(summary.geomean)}</div>'
-        f'<div class="what">{text(claim.title)}</div><div class="beside">beside {text(claim.beside)}</div>'
-        f'<div class="spread">{ratio(summary.low)} to {ratio(summary.high)} over {summary.problems} problems</div></div>'
+        f'<div class="what">{text(claim.title)}</div><div class="rival">beside {text(claim.beside)}</div>'
+        f'<div class="spread">{ratio(summary.low)} to {ratio(summary.high)}, {summary.problems} problems</div></div>'
     )
 
 
@@ -118,7 +118,7 @@ def _row(answer: Answer) -> list[Cell | str]:
         ratio_cell(summary.worst.ratio),
         ratio_cell(summary.best.ratio),
         Cell(percent(summary.wins), summary.wins),
-        Cell(str(summary.problems), summary.problems),
+        count(summary.problems),
         Cell(f"{ratio(fact.value)} ({fact.place})", fact.value) if fact else "",
         answer.result.name,
     ]
@@ -128,8 +128,8 @@ HEADS = (
     "What",
     "Beside",
     "Ratio (geomean)",
-    "10 % to 90 % of the problems",
-    "Noise of the mean",
+    "10 % to 90 %",
+    "Noise",
     "Worst",
     "Best",
     "At least as fast",
@@ -141,16 +141,10 @@ HEADS = (
 
 def _strip(answer: Answer) -> Strip:
     summary = answer.summary
-    tip = f"{answer.claim.title} beside {answer.claim.beside}: {ratio(summary.geomean)}, worst {summary.worst.problem.label}"
-    return Strip(
-        f"{answer.claim.title}",
-        answer.claim.beside,
-        summary.geomean,
-        summary.low,
-        summary.high,
-        paper=answer.claim.paper.value if answer.claim.paper else None,
-        tip=tip,
-    )
+    claim = answer.claim
+    tip = f"{claim.title} beside {claim.beside}: {ratio(summary.geomean)}, worst {summary.worst.problem.label}"
+    fact = claim.paper.value if claim.paper else None
+    return Strip(claim.title, claim.beside, summary.geomean, summary.low, summary.high, paper=fact, tip=tip)
 
 
 def headline(results: Sequence[ResultFile]) -> str:
@@ -174,9 +168,10 @@ def headline(results: Sequence[ResultFile]) -> str:
         "headline",
         "Headline",
         paragraph(
-            "How many times as fast as the other: its time over ours, so that above 1 Vostok is faster. Geometric means "
-            "over problems; every output was checked against float64 in the run that timed it. The line in the chart "
-            "holds 80 % of the problems."
+            "How many times as fast as the other: its time over ours, so that above 1 Vostok is faster. Geometric "
+            "means over problems. Every output was checked in the run that timed it. Where two are named, the "
+            "faster of both counts, for each problem. A line in a chart holds 80 % of the problems, from the 10th "
+            "to the 90th percentile. Noise is what the spread of the times makes of the mean."
         ),
         f'<div class="tiles">{tiles}</div>' if tiles else "",
         '<div class="charts">',

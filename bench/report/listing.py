@@ -153,7 +153,8 @@ def listing(results: Sequence[ResultFile]) -> str:
         ),
         f'<div class="controls"><input type="search" id="problems-filter" placeholder="Filter: transformer 0.9 f16" '
         f'aria-label="Filter the problems">{choices}<span id="problems-count">{len(rows)} rows</span></div>',
-        '<div class="table"><div class="scroll"><table id="problems-table"><thead></thead><tbody></tbody></table></div></div>',
+        '<div class="table"><div class="scroll"><table id="problems-table">',
+        "<thead></thead><tbody></tbody></table></div></div>",
         '<button type="button" id="problems-more">Show more</button>',
         "<noscript><p>This table needs scripts.</p></noscript>",
         f'<script type="application/json" id="problems-data">{compact(rows)}</script>',

@@ -55,6 +55,10 @@ def number(value: float | None, count: int = 3, unit: str = "") -> Cell:
     return Cell(digits(value, count) + unit, value)
 
 
+def count(value: float) -> Cell:
+    return Cell(f"{value:,.0f}", value)
+
+
 def ratio_cell(value: float | None, strong: bool = False) -> Cell:
     if value is None:
         return Cell("-")
@@ -94,9 +98,7 @@ def table(
         f"<tr{' ' + more if more else ''}>{''.join(_cell(cell, index == 0) for index, cell in enumerate(row))}</tr>"
         for row, more in zip(rows, extra)
     )
-    search = (
-        '<input type="search" class="search" placeholder="Filter" aria-label="Filter this table">' if filtered else ""
-    )
+    search = '<input type="search" class="search" placeholder="Filter" aria-label="Filter">' if filtered else ""
     identity = f' id="{name}"' if name else ""
     return (
         f'<div class="table"{identity}>{search}<div class="scroll"><table class="sortable">'
@@ -112,6 +114,11 @@ def conditions(lines: Iterable[str]) -> str:
 
 def paragraph(words: str) -> str:
     return f"<p>{text(words)}</p>"
+
+
+def beside(words: str, chart: str) -> str:
+    """Words at the left of one chart, where there is room for both."""
+    return f'<div class="beside"><div>{words}</div>{chart}</div>'
 
 
 def missing(what: str, command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .markup import Cell, Content, ratio, ratio_cell
+from .markup import Cell, Content, ratio_cell
 from .results import ResultFile, Row
 
 
@@ -61,17 +61,14 @@ def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
         faster = speedup(row)
         if faster and row["batch"] == 1:
             zeros = round(100 * row["sparsity"])
-            title = f"decoder of {decoder.problem.get('layers')} layers, batch 1, {zeros} % zeros"
-            beside = f"the dense model, {decoder.element}"
+            title = f"decoder, batch 1, {zeros} % zeros"
+            beside = f"the dense decoder, {decoder.element}"
             found.append(ModelSpeedup(f"decoder-{zeros}-1", title, beside, *faster, decoder))
     rigl = newest_of(results, "rigl")
     for row in rigl.rows if rigl else ():
         faster = speedup(row)
         if faster:
             zeros = round(100 * rigl.problem.get("sparsity", 0))
-            title = f"RigL's training step, {rigl.problem.get('hidden')} wide, {zeros} % zeros"
+            title = f"RigL training step, {zeros} % zeros"
             found.append(ModelSpeedup("rigl", title, f"masked dense, {rigl.element}", *faster, rigl))
     return found
-
-
-__all__ = ["ModelSpeedup", "is_right", "model_speedups", "newest_of", "ratio", "speedup"]

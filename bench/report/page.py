@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import paper
+from .ceilings import roofline
+from .changes import changes
+from .expected import not_measured
+from .figures import collection, crossover, imbalance, matrices
 from .headline import headline
 from .listing import listing
-from .markup import text
+from .markup import paragraph, section, text
+from .model_sections import host, models
 from .results import ResultFile
+from .shared import Shared
+from .sources import sources
+from .tables import ablation, recurrent
 
 FOLDER = Path(__file__).parent
 
@@ -35,16 +44,41 @@ def _intro(results: Sequence[ResultFile]) -> str:
     return f'<p class="intro">{text(words)} Times are medians; a ratio is the other\'s time over ours.</p>'
 
 
+def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
+    lead = paragraph(
+        f"{paper.TITLE}: its tables and figures made of our results. A dashed dark line is the paper's value, "
+        f"measured on {paper.MACHINE}."
+    )
+    parts = (
+        matrices(results),
+        crossover(results, shared),
+        imbalance(results, shared),
+        collection(results),
+        recurrent(results, shared),
+        ablation(results),
+    )
+    return section("paper", "Beside the paper", lead, *parts)
+
+
 def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
     """The whole page. It depends on nothing but the files: the same files make the same bytes."""
     sections = (
         ("headline", "Headline", headline(results)),
+        ("paper", "The paper", _paper(results, Shared(shared))),
+        ("models", "Models", models(results)),
+        ("roofline", "Roofline", roofline(results)),
+        ("host", "Host", host(results)),
         ("problems", "Problems", listing(results)),
+        ("changes", "Changes", changes(results, folder)),
+        ("missing", "Not measured", not_measured(results)),
+        ("sources", "Files", sources(results)),
     )
     links = "".join(f'<a href="#{name}">{text(title)}</a>' for name, title, _ in sections)
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    body = "\n".join(body for _, _, body in sections)
+    switch = '<button type="button" id="theme">Theme</button>'
     return (
         f"{HEAD}<style>\n{style}</style>\n<script>{WATCH}</script>\n</head>\n<body>\n"
-        f'<header><h1>Vostok</h1><nav aria-label="Sections">{links}</nav><button type="button" id="theme">Theme</button></header>\n'
-        f"<main>{_intro(results)}\n{chr(10).join(body for _, _, body in sections)}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+        f'<header><h1>Vostok</h1><nav aria-label="Sections">{links}</nav>{switch}</header>\n'
+        f"<main>{_intro(results)}\n{body}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
     )

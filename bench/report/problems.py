@@ -50,6 +50,18 @@ class Problem:
         return self.row["nonzeros"] * (5 if self.result.benchmark == "softmax" else 2 * self.row["n"])
 
 
+BATCHES = ("Transformer, batch 1", "Transformer, batch 8", "ResNet-50, batch 1", "ResNet-50, batch 256")
+
+
+def model_and_batch(matrix: str, n: float) -> str | None:
+    """One of BATCHES for a matrix of the collection: n is 256 tokens a sequence, or the pixels of all images."""
+    if matrix.startswith("transformer/"):
+        return BATCHES[0] if n <= 256 else BATCHES[1]
+    if matrix.startswith("rn50/"):
+        return BATCHES[2] if n <= 3136 else BATCHES[3]
+    return None
+
+
 @dataclass(frozen=True)
 class Pair:
     """One problem beside one other."""
@@ -115,13 +127,13 @@ def _ran_here(problem: Problem) -> bool:
 Condition = Callable[[ResultFile], bool]
 
 
-def kind(benchmark: str, suite: str, element: str, *, math: str = "accurate", linear: bool = False) -> Condition:
-    """Files of one operation, set and type. Sums are `accurate` where a file does not say so."""
+def kind(benchmark: str, suite: str | None, element: str, *, math: str = "accurate", linear: bool = False) -> Condition:
+    """Files of one operation, set (None: any) and type. Sums are `accurate` where a file does not say so."""
 
     def holds(result: ResultFile) -> bool:
         return (
             result.benchmark == benchmark
-            and result.suite == suite
+            and suite in (None, result.suite)
             and result.element == element
             and result.problem.get("math", "accurate") == math
             and bool(result.problem.get("linear")) == linear
@@ -130,12 +142,15 @@ def kind(benchmark: str, suite: str, element: str, *, math: str = "accurate", li
     return holds
 
 
-def newest(results: Sequence[ResultFile], condition: Condition, other: str | None = None) -> list[Problem]:
+def newest(
+    results: Sequence[ResultFile], condition: Condition, other: str | None = None, prefix: str = ""
+) -> list[Problem]:
     """Of one file, the problems that were measured beside `other`: of those files that have nearly as many as any the
-    newest, before others one in which a sparse or dense library ran itself."""
+    newest, before others one in which a sparse or dense library ran itself. `prefix`: of the problems' names."""
     candidates = []
     for result in filter(condition, results):
-        found = [problem for problem in problems_of(result) if other is None or other in problem.others]
+        named = [problem for problem in problems_of(result) if problem.matrix.startswith(prefix)]
+        found = [problem for problem in named if other is None or other in problem.others]
         if found:
             candidates.append((any(_ran_here(problem) for problem in found), result.date, found))
     most = max((len(found) for _, _, found in candidates), default=0)

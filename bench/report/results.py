@@ -62,13 +62,12 @@ class ResultFile:
 
     @property
     def suite(self) -> str:
-        """The set of problems: named since schema 3, before that told by the problems' names."""
-        if "set" in self.problem:
-            return self.problem["set"]
+        """The set of problems. Problems that are made of baselines (`--synthetic`) go by their own names."""
         names = [row["file"] for row in self.rows if "file" in row]
         if any(name.endswith(".smtx") for name in names):
             return "dlmc"
-        return names[0].split("/")[0] if names else ""
+        named = self.problem.get("set", "dlmc")
+        return named if named != "dlmc" or not names else names[0].split("/")[0]
 
     @property
     def clocks(self) -> str:

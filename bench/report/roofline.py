@@ -24,7 +24,7 @@ CEILINGS = Ceilings()
 
 
 def has_ceilings(problem: Problem) -> bool:
-    return MEASURED_GPU in problem.result.gpu and problem.result.benchmark in ("spmm", "sddmm", "softmax")
+    return MEASURED_GPU in problem.result.gpu and problem.row["nonzeros"] > 0
 
 
 def bytes_moved(problem: Problem) -> float:

@@ -32,8 +32,10 @@ def _strip(strip: Strip, across: Scale, y: float) -> str:
     paper = ""
     if strip.paper is not None:
         x = across.at(strip.paper)
-        paper = f'<path class="paper-mark" d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5-5z"><title>the paper: {strip.paper}x</title></path>'
-    words = f'<text class="halo" x="{INSET}" y="{y - 9:.1f}"><tspan class="strong">{text(strip.title)}</tspan> {text(strip.beside)}</text>'
+        way = f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5-5z"
+        paper = f'<path class="paper-mark" d="{way}"><title>the paper: {strip.paper}x</title></path>'
+    words = f'<tspan class="strong">{text(strip.title)}</tspan> {text(strip.beside)}'
+    words = f'<text class="halo" x="{INSET}" y="{y - 9:.1f}">{words}</text>'
     value = f'<text class="end strong halo" x="{WIDTH - INSET}" y="{y - 9:.1f}">{ratio(strip.mean)}</text>'
     slower = " slower" if strip.mean < 1 else ""
     return f'<g class="strip{slower}"><title>{text(strip.tip)}</title>{body}</g>{paper}{words}{value}'

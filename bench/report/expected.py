@@ -1,0 +1,135 @@
+"""What a whole set of results has, and the command that makes what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .markup import count, missing, paragraph, section, table
+from .problems import kind, newest, pairs
+from .results import ResultFile
+
+PAPER = "./run bench --paper"
+
+Present = Callable[[Sequence[ResultFile]], bool]
+
+
+@dataclass(frozen=True)
+class Expected:
+    what: str
+    command: str
+    present: Present
+
+
+def _benchmark(*names: str) -> Present:
+    return lambda results: any(result.benchmark in names for result in results)
+
+
+def _compared(operation: str, suite: str | None, element: str, other: str, prefix: str = "") -> Present:
+    condition = kind(operation, suite, element)
+    return lambda results: bool(pairs(newest(results, condition, other, prefix), other))
+
+
+def _of_set(operation: str, suite: str, element: str) -> Present:
+    return lambda results: bool(newest(results, kind(operation, suite, element)))
+
+
+def _measured(operation: str, prefix: str) -> Present:
+    return lambda results: bool(newest(results, kind(operation, None, "f32"), prefix=prefix))
+
+
+def _ablated(operation: str) -> Present:
+    return lambda results: any(
+        result.benchmark == "ablation" and result.problem.get("operation", "spmm") == operation for result in results
+    )
+
+
+def _over(operation: str, element: str) -> str:
+    end = f"--dtype {element} --out bench/results/{operation}_GPU_dlmc_{element}.json"
+    return f"./run bench {operation} {end}"
+
+
+def _made(operation: str, prefix: str) -> str:
+    source = f"--synthetic --baselines ../shared/baselines/{operation}_synthetic_h200.csv --filter {prefix}"
+    return f"./run bench {operation} {source} --out bench/results/{operation}_GPU_{prefix}.json"
+
+
+def _set(name: str) -> str:
+    return f"./run bench spmm --set {name} --out bench/results/spmm_GPU_{name}.json"
+
+
+def _example(name: str) -> str:
+    return f"python3 src/python/examples/{name}.py --json bench/results/{name}_GPU.json"
+
+
+EXPECTED = {
+    "matrices": Expected(
+        "the matrix study of section II over the whole collection", PAPER, _benchmark("matrices", "matrix_study")
+    ),
+    "crossover": Expected("Fig. 1, from full to sparse", _set("crossover"), _measured("spmm", "crossover/")),
+    "imbalance": Expected(
+        "Fig. 6, throughput against row-length CoV", _made("spmm", "imbalance"), _measured("spmm", "imbalance/")
+    ),
+    "spmm-f32": Expected(
+        "Fig. 9 and Table I, SpMM f32", _over("spmm", "f32"), _compared("spmm", "dlmc", "f32", "cusparse")
+    ),
+    "spmm-f16": Expected("Table I, SpMM f16", _over("spmm", "f16"), _compared("spmm", "dlmc", "f16", "cusparse")),
+    "spmm-bf16": Expected("SpMM bf16 over DLMC", _over("spmm", "bf16"), _compared("spmm", "dlmc", "bf16", "cusparse")),
+    "sddmm-f32": Expected(
+        "Fig. 9 and Table I, SDDMM f32", _over("sddmm", "f32"), _compared("sddmm", "dlmc", "f32", "cusparse")
+    ),
+    "sddmm-f16": Expected("Table I, SDDMM f16", _over("sddmm", "f16"), _compared("sddmm", "dlmc", "f16", "cusparse")),
+    "softmax": Expected("sparse softmax f32", _over("softmax", "f32"), _of_set("softmax", "dlmc", "f32")),
+    "rnn-spmm": Expected("Fig. 10, SpMM of recurrent layers", _set("rnn"), _measured("spmm", "rnn/")),
+    "rnn-sddmm": Expected("Fig. 10, SDDMM of recurrent layers", _made("sddmm", "rnn"), _measured("sddmm", "rnn/")),
+    "ablation-spmm": Expected(
+        "Table II, techniques of SpMM", "./run bench ablation --out bench/results/ablation_GPU.json", _ablated("spmm")
+    ),
+    "ablation-sddmm": Expected("Table II, techniques of SDDMM", PAPER, _ablated("sddmm")),
+    "transformer": Expected("the sparse Transformer", PAPER, _benchmark("transformer")),
+    "mobilenet": Expected("sparse MobileNetV1", PAPER, _benchmark("mobilenet", "mobilenetv1")),
+    "recurrent": Expected("RNN, GRU and LSTM cells", PAPER, _benchmark("recurrent", "rnn")),
+    "decoder": Expected("a decoder of a language model", _example("decoder"), _benchmark("decoder")),
+    "rigl": Expected("training with RigL", _example("rigl"), _benchmark("rigl")),
+    "gnn": Expected("a graph network (GCN)", _example("gnn"), _benchmark("gnn")),
+    "tokens": Expected(
+        "few tokens, weights not in the cache", _set("llm_tokens"), _of_set("spmm", "llm_tokens", "f16")
+    ),
+    "graphs": Expected("power-law graphs", _set("power_law"), _measured("spmm", "power_law/")),
+    "training": Expected(
+        "a mask that is replaced while training",
+        "./run bench training --out bench/results/training_GPU.json",
+        _benchmark("training"),
+    ),
+    "plan": Expected("what a plan costs", "./run bench plan --out bench/results/plan_GPU.json", _benchmark("plan")),
+    "overhead": Expected(
+        "what a call costs on the host",
+        "./run bench overhead --out bench/results/overhead_GPU.json",
+        _benchmark("overhead"),
+    ),
+}
+
+
+def is_missing(name: str, results: Sequence[ResultFile]) -> bool:
+    return not EXPECTED[name].present(results)
+
+
+def missing_note(name: str, results: Sequence[ResultFile]) -> str:
+    """Nothing where it was measured."""
+    expected = EXPECTED[name]
+    return missing(expected.what, expected.command) if is_missing(name, results) else ""
+
+
+def not_measured(results: Sequence[ResultFile]) -> str:
+    """What no result file holds, and what was cut short."""
+    lacking = [EXPECTED[name] for name in EXPECTED if is_missing(name, results)]
+    cut = [result for result in results if not result.complete]
+    parts = [paragraph(f"{len(EXPECTED) - len(lacking)} of {len(EXPECTED)} expected parts have a result file.")]
+    parts += [missing(expected.what, expected.command) for expected in lacking]
+    if cut:
+        rows = [[r.name, r.benchmark, count(len(r.rows)), r.day, r.data.get("command", "")] for r in cut]
+        parts += [
+            paragraph("These runs were cut short, by a deadline or from outside; the rows that they have are whole:"),
+            table(("Result file", "Benchmark", "Rows", "Day", "Command"), rows),
+        ]
+    return section("missing", "Not measured", *parts)

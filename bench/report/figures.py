@@ -1,0 +1,355 @@
+"""The paper's figures, made of our results, with the paper's values drawn in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import paper
+from .axis import Axis
+from .expected import missing_note
+from .markup import (
+    Cell,
+    Content,
+    beside,
+    conditions,
+    count,
+    digits,
+    number,
+    paragraph,
+    percent,
+    ratio,
+    ratio_cell,
+    subsection,
+    table,
+)
+from .problems import Pair, Problem, kind, newest, pairs
+from .ratios import geomean, summarize
+from .results import ResultFile
+from .shared import SPMM_MADE, Shared
+from .shared import number as read_number
+from .svg import Chart, Point, Rule, Series, draw, grid, name_of
+
+LANES = 128  # of f32 in a multiprocessor, from compute capability 8.6 on and in 9.0
+
+
+def conditions_of(problems: Sequence[Problem]) -> str:
+    return problems[0].result.conditions if problems else ""
+
+
+def time_tip(problem: Problem, key: str, us: float) -> str:
+    return f"{name_of(key)}: {digits(us)} us, {problem.label}, {problem.zeros:.0f} % zeros"
+
+
+# --- Section II ------------------------------------------------------------------------------------------------------
+
+
+def _pruning(problem: Problem) -> str:
+    return problem.matrix.split("/")[1].replace("_", " ")
+
+
+def matrices(results: Sequence[ResultFile]) -> str:
+    """The matrices that DLMC's results are over: how sparse they are, how long and how different their rows."""
+    found = newest(results, kind("spmm", "dlmc", "f32"))
+    unique = list({problem.matrix: problem for problem in found}.values())
+    groups: dict[str, list[Problem]] = {}
+    for problem in unique:
+        groups.setdefault(_pruning(problem), []).append(problem)
+    rows: list[list[Content]] = []
+    for name, members in sorted(groups.items()) + [("all of ours", unique)] * bool(unique):
+        mean_zeros = sum(problem.zeros for problem in members) / len(members)
+        lengths = [problem.row["nonzeros"] / problem.row["m"] for problem in members]
+        variations = [problem.row["row_variation"] for problem in members]
+        rows.append(
+            [
+                name,
+                count(len(members)),
+                number(mean_zeros, unit=" %"),
+                number(sum(lengths) / len(lengths)),
+                number(sum(variations) / len(variations)),
+                number(max(variations)),
+            ]
+        )
+    series = [
+        Series(
+            name,
+            [
+                Point(p.zeros, p.row["row_variation"], f"{p.matrix}: CoV {digits(p.row['row_variation'])}")
+                for p in members
+            ],
+            joined=False,
+        )
+        for name, members in sorted(groups.items())
+    ]
+    chart = Chart(
+        "Row lengths differ most where pruning is learned",
+        conditions_of(found),
+        Axis("zeros (%)"),
+        Axis("row-length CoV", logarithmic=True),
+        series,
+    )
+    study = (
+        f"The paper (section II) studied {paper.STUDIED_MATRICES.value:,.0f} matrices of "
+        f"{paper.STUDIED_MODELS.value} models: on average {paper.LESS_SPARSE.value}x less sparse than scientific "
+        f"ones, rows {paper.LONGER_ROWS.value}x as long, {paper.LESS_VARIATION.value}x less variation in row length. "
+        "Ours below are those of the collection that the benchmarks run; scientific matrices are not among them."
+    )
+    heads = ("Pruned by", "Matrices", "Zeros, mean", "Row length, mean", "Row CoV, mean", "Row CoV, most")
+    return subsection(
+        "section-2",
+        "Section II: what the matrices are like",
+        paragraph(study),
+        missing_note("matrices", results),
+        beside(table(heads, rows), draw(chart)) if unique else "",
+    )
+
+
+# --- Fig. 1 ----------------------------------------------------------------------------------------------------------
+
+
+def _tokens(results: Sequence[ResultFile]) -> list[Chart]:
+    """The same question of today's use: few columns, weights in f16 that are not in the cache."""
+    found = newest(results, kind("spmm", "llm_tokens", "f16"), "cublas_f16")
+    groups: dict[int, list[Point]] = {}
+    for pair in sorted(pairs(found, "cublas_f16"), key=lambda pair: pair.problem.zeros):
+        problem = pair.problem
+        tip = f"{ratio(pair.ratio)}: {digits(problem.ours.us)} us, dense {digits(pair.other.us)}; {problem.label}"
+        groups.setdefault(problem.row["n"], []).append(Point(problem.zeros, pair.ratio, tip))
+    if not groups:
+        return []
+    row = found[0].row
+    return [
+        Chart(
+            f"SpMM f16, {row['m']}x{row['k']}, few columns, weights not in the cache",
+            conditions_of(found),
+            Axis("zeros (%)"),
+            Axis("dense f16's time over ours", logarithmic=True),
+            [Series(f"n = {n}", points) for n, points in sorted(groups.items())],
+            rules=[Rule(1, "equal")],
+        )
+    ]
+
+
+def _crossing(problems: Sequence[Problem], key: str) -> str:
+    """From which share of zeros on ours is faster than the other."""
+    compared = sorted(pairs(problems, key), key=lambda pair: pair.problem.zeros)
+    slower = [pair.problem.zeros for pair in compared if pair.ratio < 1]
+    if not slower:
+        return f"faster than {name_of(key)} at every share of zeros"
+    faster = [pair.problem.zeros for pair in compared if pair.problem.zeros > max(slower)]
+    if faster:
+        return f"faster than {name_of(key)} from {faster[0]:.0f} % zeros on (slower at {max(slower):.0f} %)"
+    return f"slower than {name_of(key)} at {max(slower):.0f} % zeros still"
+
+
+def _lines(problems: Sequence[Problem], keys: Sequence[str]) -> list[Series]:
+    """Times against zeros, ours first."""
+    ordered = sorted(problems, key=lambda problem: problem.zeros)
+    series = [Series("ours", [Point(p.zeros, p.ours.us, time_tip(p, "ours", p.ours.us)) for p in ordered])]
+    for key in keys:
+        points = [
+            Point(p.zeros, p.others[key].us, time_tip(p, key, p.others[key].us)) for p in ordered if key in p.others
+        ]
+        if points:
+            series.append(Series(key, points))
+    return series
+
+
+def _stored_line(
+    records: list[dict[str, str]], made: str, x_column: str, scale: float, column: str
+) -> list[tuple[float, float]]:
+    """(x, us) of the stored times of a made set."""
+    found = []
+    for record in records:
+        us = read_number(record, column, SPMM_MADE)
+        x = read_number(record, x_column, SPMM_MADE)
+        if record["set_or_file"] == made and us is not None and x is not None:
+            found.append((scale * x, us))
+    return sorted(found)
+
+
+def crossover(results: Sequence[ResultFile], shared: Shared) -> str:
+    found = newest(results, kind("spmm", "crossover", "f32"))
+    note = missing_note("crossover", results)
+    if not found:
+        return subsection("fig-1", "Fig. 1: from which sparsity sparse is faster than dense", note)
+    keys = ("cusparse", "cublas_sgemm", "cublas_tf32", "cublas_f16x3")
+    series = _lines(found, keys)
+    records = shared.records(SPMM_MADE)
+    if records is not None:
+        stored = _stored_line(records, "crossover", "sparsity", 100, "sputnik_f32_us")
+        tips = [Point(x, us, f"Sputnik: {digits(us)} us, {x:.0f} % zeros") for x, us in stored]
+        series.insert(2, Series("sputnik (stored)", tips))
+    row = found[0].row
+    chart = Chart(
+        f"SpMM f32, {row['m']}x{row['k']}, n = {row['n']}",
+        conditions_of(found),
+        Axis("zeros (%)"),
+        Axis("time (us)", logarithmic=True),
+        series,
+        rules=[Rule(paper.CROSSOVER_ZEROS.value, f"paper: dense until {paper.CROSSOVER_ZEROS.value} %", False, True)],
+    )
+    ours = "; ".join(_crossing(found, key) for key in keys[1:] if pairs(found, key))
+    words = (
+        f"In the paper sparse passes dense at {paper.CROSSOVER_ZEROS.value} % zeros ({paper.MACHINE}). Here ours is "
+        f"{ours}. On Hopper the dense product to pass runs on tensor cores; ours unpacks sparse weights for them, so "
+        "that zeros save memory traffic rather than multiplications."
+    )
+    absent = "" if records is not None else paragraph(f"Sputnik's line is left out: {shared.reason(SPMM_MADE)}.")
+    return subsection(
+        "fig-1",
+        "Fig. 1: from which sparsity sparse is faster than dense",
+        note,
+        paragraph(words),
+        absent,
+        grid([chart, *_tokens(results)]),
+    )
+
+
+# --- Fig. 6 ----------------------------------------------------------------------------------------------------------
+
+
+def _throughput(flops: float, us: float) -> float:
+    return flops / us / 1e6
+
+
+def imbalance(results: Sequence[ResultFile], shared: Shared) -> str:
+    """Throughput against the variation of row lengths, in percent of that with equal rows."""
+    found = newest(results, kind("spmm", None, "f32"), prefix="imbalance/")
+    series: list[Series] = []
+    lines = []
+    if found:
+        ordered = sorted(found, key=lambda problem: problem.row["row_variation"])
+        points = [(p.row["row_variation"], _throughput(p.useful_flops, p.ours.us)) for p in ordered]
+        series.append(_relative("ours", points))
+        lines.append(conditions_of(found))
+    records = shared.records(SPMM_MADE)
+    for key, column in (("sputnik (stored)", "sputnik_f32_us"), ("cusparse (stored)", "cusparse_f32_us")):
+        stored = _stored_line(records or [], "imbalance", "row_cov", 1, column)
+        if stored:
+            series.append(_relative(key, [(variation, _throughput(1, us)) for variation, us in stored]))
+    if series[len(lines) :]:
+        lines.append(f"stored: one H200, {SPMM_MADE}")
+    words = (
+        f"The paper: row swizzle keeps {paper.SWIZZLE_KEEPS.value} % of the throughput that rows of equal length have "
+        f"({paper.SWIZZLE_KEEPS.place})."
+    )
+    chart = Chart(
+        "Throughput as row lengths differ more",
+        "; ".join(lines),
+        Axis("row-length CoV"),
+        Axis("of that with equal rows (%)"),
+        series,
+        rules=[Rule(paper.SWIZZLE_KEEPS.value, f"paper: {paper.SWIZZLE_KEEPS.value} %", paper=True)],
+    )
+    absent = "" if records is not None else paragraph(f"Stored times are left out: {shared.reason(SPMM_MADE)}.")
+    return subsection(
+        "fig-6",
+        "Fig. 6: throughput against the variation of row lengths",
+        missing_note("imbalance", results),
+        beside(paragraph(words) + absent, draw(chart) if series else ""),
+    )
+
+
+def _relative(key: str, points: Sequence[tuple[float, float]]) -> Series:
+    whole = points[0][1]
+    return Series(
+        key, [Point(x, 100 * y / whole, f"{name_of(key)}: {100 * y / whole:.0f} % at CoV {x:.2f}") for x, y in points]
+    )
+
+
+# --- Fig. 9 and Table I ----------------------------------------------------------------------------------------------
+
+TABLE_1 = (
+    ("SpMM f32", "spmm", "f32", "spmm-f32", paper.SPMM_OVER_CUSPARSE),
+    ("SpMM f16, sums in f32", "spmm", "f16", "spmm-f16", None),
+    ("SDDMM f32", "sddmm", "f32", "sddmm-f32", paper.SDDMM_OVER_CUSPARSE),
+    ("SDDMM f16, sums in f32", "sddmm", "f16", "sddmm-f16", None),
+)
+
+
+def f32_peak(result: ResultFile) -> float | None:
+    """In TFLOP/s: two operations a lane and clock."""
+    device = result.data.get("device", {})
+    if not device.get("multiprocessors") or not device.get("clock_mhz"):
+        return None
+    return device["multiprocessors"] * LANES * 2 * device["clock_mhz"] / 1e6
+
+
+def _ratios_chart(title: str, compared: Sequence[Pair], fact: paper.Fact | None) -> Chart:
+    groups: dict[str, list[Point]] = {}
+    for pair in compared:
+        problem = pair.problem
+        tip = f"{ratio(pair.ratio)}: {digits(problem.ours.us)} us, cuSPARSE {digits(pair.other.us)}; {problem.label}"
+        model = "Transformer" if problem.matrix.startswith("transformer/") else "ResNet-50"
+        groups.setdefault(model, []).append(Point(problem.zeros, pair.ratio, tip))
+    rules = [Rule(1, "equal")]
+    if fact:
+        rules.append(Rule(fact.value, f"paper: {ratio(fact.value)}", paper=True))
+    rules.append(
+        Rule(geomean([pair.ratio for pair in compared]), f"ours: {ratio(geomean([p.ratio for p in compared]))}")
+    )
+    return Chart(
+        title,
+        compared[0].problem.result.conditions,
+        Axis("zeros (%)"),
+        Axis("cuSPARSE's time over ours", logarithmic=True),
+        [Series(name, points, joined=False) for name, points in sorted(groups.items())],
+        rules=rules,
+    )
+
+
+def collection(results: Sequence[ResultFile]) -> str:
+    charts: list[Chart] = []
+    rows: list[list[Content]] = []
+    notes, used = "", []
+    for title, operation, element, expected, fact in TABLE_1:
+        notes += missing_note(expected, results)
+        compared = pairs(newest(results, kind(operation, "dlmc", element), "cusparse"), "cusparse")
+        if not compared:
+            continue
+        summary = summarize(compared)
+        result = compared[0].problem.result
+        used.append(result.conditions)
+        best = max(_throughput(pair.problem.useful_flops, pair.problem.ours.us) for pair in compared)
+        peak = f32_peak(result) if element == "f32" else None
+        charts.append(_ratios_chart(f"{title} beside cuSPARSE", compared, fact))
+        rows.append(
+            [
+                title,
+                ratio_cell(summary.geomean, strong=True),
+                Cell(ratio(fact.value), fact.value) if fact else "",
+                ratio_cell(summary.best.ratio),
+                Cell(percent(summary.wins), summary.wins),
+                count(summary.problems),
+                number(best),
+                Cell(percent(best / peak), best / peak) if peak else "",
+                Cell(f"{paper.SHARE_OF_PEAK.value} %", paper.SHARE_OF_PEAK.value / 100)
+                if expected == "spmm-f32"
+                else "",
+            ]
+        )
+    heads = (
+        "Over DLMC, beside cuSPARSE",
+        "Here, geomean",
+        "Paper, geomean",
+        "Here, best",
+        "At least as fast",
+        "Problems",
+        "Best useful TFLOP/s",
+        "Of the f32 peak",
+        "Paper, of its peak",
+    )
+    words = (
+        "The paper's ratios are over the cuSPARSE of CUDA 10.1 on a V100, these over cuSPARSE 12 on the GPU named "
+        "below, which has become faster. Products on tensor cores keep f32's accuracy with three f16 products, so "
+        "that useful operations can pass what f32 lanes alone allow. The f32 peak is two operations for each of 128 "
+        "lanes of a multiprocessor and clock."
+    )
+    return subsection(
+        "fig-9",
+        "Fig. 9 and Table I: the collection",
+        paragraph(words),
+        notes,
+        (table(heads, rows) + conditions(used)) if rows else "",
+        grid(charts),
+    )
