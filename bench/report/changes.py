@@ -13,26 +13,14 @@ from .ratios import geomean
 from .results import OPERATIONS, ResultFile, Row
 
 MOST_LISTED = 40
-IDENTITY = (
-    "file",
-    "n",
-    "name",
-    "problem",
-    "family",
-    "sparsity",
-    "batch",
-    "m",
-    "k",
-    "element",
-    "width",
-    "states",
-    "cell",
-)
+IDENTITY = ("name", "problem", "family", "n", "m", "k", "sparsity", "batch", "element", "width", "states", "cell")
 
 
 def _identity(row: Row) -> str:
+    if "file" in row:
+        return f"{row['file']} n={row.get('n')}"
     told = [f"{key}={row[key]}" for key in IDENTITY if isinstance(row.get(key), (str, int, float))]
-    return " ".join(told).replace("file=", "")
+    return " ".join(told)
 
 
 def _times(row: Row, prefix: str = "") -> dict[str, Time]:

@@ -13,21 +13,21 @@ from .roofline import bound_us
 
 # key, head, whether it is a number
 COLUMNS = (
+    ("matrix", "Problem", False),
     ("operation", "Operation", False),
     ("element", "Type", False),
-    ("matrix", "Matrix", False),
-    ("m", "Rows", True),
-    ("k", "Columns", True),
     ("n", "n", True),
     ("zeros", "Zeros (%)", True),
-    ("variation", "Row CoV", True),
     ("ours", "Ours (us)", True),
     ("spread", "Spread (us)", True),
-    ("gflops", "Useful GFLOP/s", True),
     ("sparse", "Sparse peer over ours", True),
     ("dense", "Dense over ours", True),
     ("ceiling", "Of the ceiling (%)", True),
     ("family", "Family", False),
+    ("m", "Rows", True),
+    ("k", "Columns", True),
+    ("variation", "Row CoV", True),
+    ("gflops", "Useful GFLOP/s", True),
     ("provenance", "Choice", False),
     ("error", "Error", True),
     ("gpu", "GPU", False),
@@ -98,9 +98,11 @@ def _other(row: Row) -> dict[str, Any]:
 
 
 def records(results: Sequence[ResultFile]) -> list[list[Any]]:
-    """One list a row of a result file, in the order of COLUMNS."""
+    """One list a row of a result file, in the order of COLUMNS; operations come first, newer before older."""
     rows = []
-    for result in results:
+    ranks = {name: rank for rank, name in enumerate(OPERATIONS)}
+    by_day = sorted(results, key=lambda result: result.date, reverse=True)
+    for result in sorted(by_day, key=lambda result: ranks.get(result.benchmark, len(ranks))):
         known = {id(problem.row): problem for problem in problems_of(result)}
         for row in result.rows:
             problem = known.get(id(row))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -9,6 +10,11 @@ from html import escape
 
 def text(value: object) -> str:
     return escape(str(value), quote=True)
+
+
+def breakable(words: str) -> str:
+    """A long name may be broken where its parts meet."""
+    return re.sub(r"([/_])(?=.)", r"\1<wbr>", text(words)) if len(words) > 16 else text(words)
 
 
 def digits(value: float, count: int = 3) -> str:
@@ -65,13 +71,15 @@ def ratio_cell(value: float | None, strong: bool = False) -> Cell:
     return Cell(ratio(value), value, strong=strong, bad=value < 1)
 
 
-def _cell(content: Content, head: bool) -> str:
+def _cell(content: Content, head: bool, right: bool) -> str:
     cell = content if isinstance(content, Cell) else Cell(content)
-    classes = [name for name, on in (("num", cell.value is not None), ("bad", cell.bad)) if on]
+    classes = [name for name, on in (("num", right), ("bad", cell.bad)) if on]
     attributes = f' class="{" ".join(classes)}"' if classes else ""
     if cell.value is not None:
         attributes += f' data-v="{cell.value:.6g}"'
-    shown = f"<b>{text(cell.shown)}</b>" if cell.strong else text(cell.shown)
+    shown = breakable(cell.shown)
+    if cell.strong:
+        shown = f"<b>{shown}</b>"
     return f'<th scope="row"{attributes}>{shown}</th>' if head else f"<td{attributes}>{shown}</td>"
 
 
@@ -94,10 +102,10 @@ def table(
         f'<th scope="col"{" class=num" if right else ""}><button type="button">{text(title)}</button></th>'
         for title, right in zip(heads, numeric)
     )
-    body = "".join(
-        f"<tr{' ' + more if more else ''}>{''.join(_cell(cell, index == 0) for index, cell in enumerate(row))}</tr>"
-        for row, more in zip(rows, extra)
-    )
+    body = ""
+    for row, more in zip(rows, extra):
+        cells = [_cell(cell, index == 0, right) for index, (cell, right) in enumerate(zip(row, numeric))]
+        body += f"<tr{' ' + more if more else ''}>{''.join(cells)}</tr>"
     search = '<input type="search" class="search" placeholder="Filter" aria-label="Filter">' if filtered else ""
     identity = f' id="{name}"' if name else ""
     return (

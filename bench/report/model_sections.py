@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from . import paper
 from .axis import Axis
 from .expected import missing_note
+from .generic import generic_table
 from .markup import Cell, Content, beside, conditions, count, number, paragraph, ratio_cell, section, subsection, table
 from .models import is_right, newest_of, speedup
 from .results import ResultFile, Row
 from .svg import Chart, Point, Rule, Series, draw, grid
 
 GIGABYTE = 1e9
-MOST_COLUMNS = 14
 MOST_POINTS = 120  # of a curve
-
-
-# --- Any result file of a model --------------------------------------------------------------------------------------
-
-
-def _flat(row: Row, prefix: str = "") -> dict[str, Any]:
-    """A row's plain values, of inner objects by `outer.inner`."""
-    found: dict[str, Any] = {}
-    for key, value in row.items():
-        if isinstance(value, dict) and key not in ("clocks", "config", "curves"):
-            found |= _flat(value, f"{prefix}{key}.")
-        elif isinstance(value, (str, int, float, bool)):
-            found[prefix + key] = value
-    return found
-
-
-def _content(value: Any) -> Content:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value, 4) if isinstance(value, (int, float)) else str(value) if value is not None else ""
-
-
-def generic_table(result: ResultFile) -> str:
-    """Whatever a file's rows hold: those columns first that are in most rows."""
-    rows = [_flat(row) for row in result.rows]
-    counts: dict[str, int] = {}
-    for row in rows:
-        for key in row:
-            counts[key] = counts.get(key, 0) + 1
-    less = ("rounds", "launches", "tolerance", "samples")
-    heads = [key for key in counts if key.rsplit(".", 1)[-1] not in less][:MOST_COLUMNS]
-    return table(heads, [[_content(row.get(key)) for key in heads] for row in rows]) + conditions([result.conditions])
 
 
 def _with_results(results: Sequence[ResultFile], benchmarks: Sequence[str]) -> str:
@@ -63,7 +30,7 @@ def transformer(results: Sequence[ResultFile]) -> str:
         [
             f"the paper, {model.name}",
             number(model.tokens_s, 5),
-            number(model.gigabytes, unit=" GB"),
+            Cell(f"{model.gigabytes:.2f} GB", model.gigabytes),
             number(model.bits_per_dimension),
             ratio_cell(model.tokens_s / dense.tokens_s),
             ratio_cell(dense.gigabytes / model.gigabytes),
@@ -96,7 +63,7 @@ def mobilenet(results: Sequence[ResultFile]) -> str:
         rows.append(
             [
                 f"the paper, {'sparse' if model.zeros else 'dense'}, width {model.width}",
-                number(model.width),
+                number(model.width, 2),
                 Cell(f"{model.zeros:.0f} %", model.zeros),
                 Cell(f"{model.accuracy} %", model.accuracy),
                 number(model.frames_s, 4),
@@ -218,7 +185,8 @@ def decoder(results: Sequence[ResultFile]) -> str:
         "Output checked",
     )
     parts = [missing_note("decoder", results)]
-    for result in (result for result in results if result.benchmark == "decoder"):
+    found = [result for result in results if result.benchmark == "decoder"]
+    for result in sorted(found, key=lambda result: result.date, reverse=True):
         parts += [grid(_decoder_charts(result)), table(heads, _decoder_rows(result)), conditions([result.conditions])]
     words = "A step makes a token for each sequence, as a CUDA graph, beside the dense model with the same zeros."
     return subsection("decoder", "Decoder of a language model", paragraph(words), *parts)

@@ -69,7 +69,7 @@
   const table = document.getElementById("problems-table"), filter = document.getElementById("problems-filter");
   const more = document.getElementById("problems-more"), told = document.getElementById("problems-count");
   const selects = [...document.querySelectorAll("#problems select")];
-  const part = 60;
+  const part = 25;
   let order = Array.from({ length: count }, (_, row) => row), column = -1, down = false, shown = part, matching = [];
 
   const line = (row) => {
@@ -79,7 +79,8 @@
       if (data.numeric[index]) cell.className = "num";
       if (data.keys[index] === "matrix") cell.className = "name";
       if ((data.keys[index] === "sparse" || data.keys[index] === "dense") && content !== null && content < 1) cell.classList.add("bad");
-      cell.textContent = content ?? "";
+      if (data.keys[index] === "matrix") cell.append(...String(content ?? "").split(/(?<=[/_])/).flatMap((piece) => [piece, document.createElement("wbr")]));
+      else cell.textContent = content ?? "";
       made.append(cell);
     });
     return made;

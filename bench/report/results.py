@@ -71,21 +71,21 @@ class ResultFile:
 
     @property
     def clocks(self) -> str:
-        """SM clocks in MHz, of the whole run and of its rows: one number where they agree."""
+        """SM clocks, of the whole run and of its rows: one number where they agree."""
         whole = self.data.get("clocks") or {}
         seen = [state for state in (whole.get("before"), whole.get("after")) if state]
         seen += [row["clocks"] for row in self.rows if row.get("clocks")]
         values = sorted({state["sm_mhz"] for state in seen if state.get("sm_mhz")})
         if not values:
             return "not recorded"
-        return f"{values[0]:g}" if values[0] == values[-1] else f"{values[0]:g} to {values[-1]:g}"
+        return f"{values[0]:g} MHz" if values[0] == values[-1] else f"{values[0]:g} to {values[-1]:g} MHz"
 
     @property
     def conditions(self) -> str:
         """What stands below every chart and table that is made of this file."""
         counted = f"{len(self.rows)} problem{'s' if len(self.rows) != 1 else ''}"
         cut = "" if self.complete else ", cut short"
-        return f"{self.gpu}, {self.day}, commit {self.commit}, SM clock {self.clocks} MHz, {counted}{cut} ({self.name})"
+        return f"{self.gpu}, {self.day}, commit {self.commit}, SM clock {self.clocks}, {counted}{cut} ({self.name})"
 
 
 def _need(kind: type | tuple[type, ...], value: Any, where: str, what: str) -> None:

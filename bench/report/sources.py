@@ -13,7 +13,7 @@ HEADS = (
     "GPU",
     "Started (UTC)",
     "Commit",
-    "SM clock (MHz)",
+    "SM clock",
     "Driver",
     "Rows",
     "Whole",

@@ -23,6 +23,8 @@ LOOKS = {
     "cublas_bf16": "plus",
     "cublas_f16x3": "down",
     "dense": "diamond",
+    "MergeSpmm": "cross",
+    "ASpT": "plus",
 }
 COLOURS = {
     "ours": "ours",
@@ -35,6 +37,8 @@ COLOURS = {
     "cublas_bf16": "f16",
     "cublas_f16x3": "f16x3",
     "dense": "sgemm",
+    "MergeSpmm": "f16x3",
+    "ASpT": "f16",
 }
 SHAPES = ("circle", "square", "triangle", "diamond", "plus", "cross", "down")
 SPARE = ("ours", "cusparse", "f16", "sputnik", "tf32", "f16x3", "sgemm")

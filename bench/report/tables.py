@@ -7,13 +7,26 @@ from collections.abc import Sequence
 from .axis import Axis
 from .expected import missing_note
 from .figures import conditions_of
-from .markup import Cell, Content, conditions, count, digits, paragraph, percent, ratio, ratio_cell, subsection, table
+from .markup import (
+    Cell,
+    Content,
+    beside,
+    conditions,
+    count,
+    digits,
+    paragraph,
+    percent,
+    ratio,
+    ratio_cell,
+    subsection,
+    table,
+)
 from .problems import BATCHES, BETTER_SPARSE, STORED, Pair, Problem, Time, kind, model_and_batch, newest, pairs
 from .ratios import geomean, summarize
 from .results import ResultFile
 from .shared import RNN, Record, Shared
 from .shared import number as read_number
-from .svg import Chart, Point, Rule, Series, grid
+from .svg import Chart, Point, Rule, Series, draw
 
 # --- Fig. 10 ---------------------------------------------------------------------------------------------------------
 
@@ -97,10 +110,8 @@ def recurrent(results: Sequence[ResultFile], shared: Shared) -> str:
     return subsection(
         "fig-10",
         "Fig. 10: recurrent layers",
-        paragraph(words),
         notes,
-        absent,
-        grid(charts),
+        beside(paragraph(words) + absent, "".join(map(draw, charts))),
         (table(heads, rows) + conditions(used)) if rows else "",
     )
 
