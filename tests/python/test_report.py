@@ -1,0 +1,340 @@
+"""The page of `./run report`: its numbers are those of the result files, and it works in a browser."""
+
+import html
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_results import matrix, measured, result, row, write
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench/results"
+MOST_BYTES = 2_000_000
+LIBRARIES = ("cusparse", "cublas_sgemm", "cublas_tf32", "cublas_f16", "cublas_f16x3")
+
+
+def report(*arguments):
+    """Runs the command without its shell script; shared files are those that the arguments name."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "bench"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "report", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def page_of(tmp_path, results, *more):
+    out = tmp_path / "page.html"
+    done = report("--out", out, "--results", results, "--shared", tmp_path / "nothing", *more)
+    assert done.returncode == 0, done.stderr
+    return out.read_text()
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """The page of the committed results."""
+    folder = tmp_path_factory.mktemp("report")
+    return page_of(folder, RESULTS)
+
+
+class Tables(HTMLParser):
+    """Rows of the tables below an element: (attributes of the row, words of its cells)."""
+
+    def __init__(self, identity):
+        super().__init__()
+        self.identity, self.inside, self.rows, self.cell = identity, 0, [], None
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if self.inside or attributes.get("id") == self.identity:
+            self.inside += tag == "div"
+            if tag == "tr":
+                self.rows.append((attributes, []))
+            if tag in ("td", "th"):
+                self.cell = ""
+
+    def handle_endtag(self, tag):
+        if self.inside and tag in ("td", "th") and self.cell is not None:
+            self.rows[-1][1].append(self.cell)
+            self.cell = None
+        self.inside -= bool(self.inside) and tag == "div"
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+
+
+def rows_of(page, identity):
+    reader = Tables(identity)
+    reader.feed(page)
+    return reader.rows
+
+
+def headline_of(page):
+    return {attributes["data-key"]: (attributes, cells) for attributes, cells in rows_of(page, "headline-table")[1:]}
+
+
+# --- Numbers ---------------------------------------------------------------------------------------------------------
+
+
+def fastest(row_, name):
+    times = [p["median_us"] for p in row_["peers"] if p["name"] == name and p.get("verified") and p.get("median_us")]
+    return min(times, default=None)
+
+
+def other_time(row_, beside):
+    """Recomputed apart from the report: microseconds of what a line of the headline names as beside it."""
+    stored = row_["baseline"].get("sputnik", -1)
+    stored = stored if stored > 0 else None
+    if beside == "Sputnik":
+        return stored
+    if beside == "cuSPARSE or Sputnik":
+        cusparse = fastest(row_, "cusparse") or row_["baseline"].get("cusparse")
+        return min((time for time in (cusparse, stored) if time and time > 0), default=None)
+    names = {
+        "cuSPARSE": "cusparse",
+        "dense SGEMM": "cublas_sgemm",
+        "dense TF32": "cublas_tf32",
+        "dense f16": "cublas_f16",
+    }
+    return fastest(row_, names[beside])
+
+
+def ratios_of(cells):
+    rows = json.loads((RESULTS / f"{cells[-1]}.json").read_text())["rows"]
+    zeros = re.search(r"(\d+) % zeros", cells[0])
+    found = []
+    for one in rows:
+        if not one.get("ours", {}).get("verified") or (zeros and round(100 * one["sparsity"]) != int(zeros[1])):
+            continue
+        other = other_time(one, cells[1])
+        if other:
+            found.append(other / one["ours"]["median_us"])
+    return np.array(found)
+
+
+def model_ratio(key, cells):
+    for one in json.loads((RESULTS / f"{cells[-1]}.json").read_text())["rows"]:
+        if key == "rigl" or key == f"decoder-{round(100 * one['sparsity'])}-{one['batch']}":
+            return one["dense"]["median_us"] / one["sparse"]["median_us"]
+    raise AssertionError(f"{cells[-1]} has no row of {key}")
+
+
+def test_every_number_of_the_headline_is_that_of_the_files(committed):
+    lines = headline_of(committed)
+    assert len(lines) > 15
+    for key, (attributes, cells) in lines.items():
+        shown = float(attributes["data-ratio"])
+        if key == "rigl" or key.startswith("decoder"):
+            assert shown == pytest.approx(model_ratio(key, cells))
+            continue
+        ratios = ratios_of(cells)
+        assert shown == pytest.approx(np.exp(np.log(ratios).mean())), key
+        low, high = np.percentile(ratios, [10, 90])
+        assert cells[2:4] == [f"{shown:.2f}x", f"{low:.2f}x to {high:.2f}x"], key
+        assert cells[5:7] == [f"{ratios.min():.2f}x", f"{ratios.max():.2f}x"], key
+        assert cells[7:9] == [f"{100 * (ratios >= 1).mean():.0f} %", str(len(ratios))], key
+
+
+def test_the_headline_agrees_with_what_the_benchmark_itself_wrote(committed):
+    names = {"cuSPARSE": "cusparse", "cuSPARSE or Sputnik": "better sparse peer", "Sputnik": "sputnik (baseline)"}
+    names |= {"dense SGEMM": "cublas_sgemm", "dense TF32": "cublas_tf32", "dense f16": "cublas_f16"}
+    compared = 0
+    for key, (attributes, cells) in headline_of(committed).items():
+        if "zeros" in cells[0]:
+            continue
+        summary = json.loads((RESULTS / f"{cells[-1]}.json").read_text())["summary"][names[cells[1]]]["groups"]["all"]
+        assert float(attributes["data-ratio"]) == pytest.approx(summary["geomean"], rel=1e-4), key
+        compared += 1
+    assert compared > 10
+
+
+def test_tiles_and_conditions_stand_with_the_numbers(committed):
+    tiles = re.findall(r'<div class="tile[^"]*"><div class="value">([\d.]+)x</div>', committed)
+    shown = {f"{float(attributes['data-ratio']):.2f}" for attributes, _ in headline_of(committed).values()}
+    assert tiles and set(tiles) <= shown
+    figures = re.findall(r'<figure class="chart">(.*?)</figure>', committed, re.DOTALL)
+    assert len(figures) > 15
+    for figure in figures:
+        assert re.search(r'class="conditions">(.*(GPU|H\d00|V100).*)</p>', figure), figure[:200]
+        assert not re.search(r"\b(nan|inf)\b", re.sub(r"<title>.*?</title>", "", figure))
+
+
+def test_the_newest_verified_times_count(tmp_path):
+    folder = tmp_path / "results"
+    old = [row(matrix(i), 10, peers=[("cusparse", 10)]) for i in range(4)]
+    new = [row(matrix(i), 10, peers=[("cusparse", 20), ("cusparse", 40)]) for i in range(4)]
+    new.append(row(matrix(4), 1, peers=[("cusparse", 1000)]))
+    new[-1]["ours"]["verified"] = False
+    new.append(row(matrix(5), 10, peers=[("cusparse", 1)]))
+    new[-1]["peers"][0]["verified"] = False
+    write(folder, "spmm_old", result(old, date="2026-11-01T00:00:00Z"))
+    write(folder, "spmm_new", result(new))
+    attributes, cells = headline_of(page_of(tmp_path, folder))["spmm-f32-cusparse"]
+    assert float(attributes["data-ratio"]) == 2
+    assert cells[8:] == ["4", "3.58x (Table I)", "spmm_new"]
+
+
+def test_every_row_of_every_file_is_in_the_table(committed):
+    data = json.loads(re.search(r'id="problems-data">(.*?)</script>', committed, re.DOTALL)[1])
+    files = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
+    columns = dict(zip(data["keys"], data["columns"]))
+    assert len(columns["ours"]) == sum(len(file["rows"]) for file in files.values())
+    words = data["words"]
+    shown = {
+        (words[r], words[p], n): us for r, p, n, us in zip(*(columns[k] for k in ("result", "matrix", "n", "ours")))
+    }
+    for name, file in files.items():
+        for one in file["rows"] if file["benchmark"] in ("spmm", "sddmm", "softmax") else ():
+            if one.get("ours", {}).get("verified"):
+                assert shown[name, one["file"], one["n"]] == pytest.approx(one["ours"]["median_us"], rel=1e-3)
+
+
+def test_a_bound_is_that_of_bytes_and_operations(tmp_path):
+    one = row(matrix(0), 50, n=256, weights={"bytes": 4_300_000})
+    write(tmp_path / "results", "spmm", result([one]))
+    data = json.loads(re.search(r'id="problems-data">(.*?)</script>', page_of(tmp_path, tmp_path / "results"))[1])
+    bytes_us = (4_300_000 + (1024 + 512) * 256 * 4) / 4.3e6
+    loads_us = one["nonzeros"] * 256 * 4 / 33e6
+    shown = dict(zip(data["keys"], data["columns"]))["ceiling"][0]
+    assert shown == pytest.approx(100 * max(bytes_us, loads_us) / 50, rel=1e-3)
+
+
+def test_a_gpu_of_unknown_ceilings_has_no_roofline(tmp_path):
+    write(tmp_path / "results", "spmm", result([row(matrix(0), 50)], gpu="NVIDIA A100"))
+    page = page_of(tmp_path, tmp_path / "results")
+    assert "No result of an H200" in page and "roofline</figcaption>" not in page
+
+
+# --- What is missing, what changed, what others reached ----------------------------------------------------------------
+
+
+def test_what_was_not_measured_is_said_with_its_command(tmp_path):
+    write(tmp_path / "results", "spmm", result([row(matrix(0), 50, peers=[("cusparse", 60)])]))
+    page = page_of(tmp_path, tmp_path / "results")
+    missing = page[page.index('<section id="missing">') :]
+    assert "SDDMM f32. Made by <code>./run bench sddmm --dtype f32" in missing
+    assert "the sparse Transformer. Made by <code>./run bench --paper</code>" in missing
+    assert "SpMM f32. Made by" not in missing
+    assert "MergeSpmm and ASpT are left out: rnn_mergespmm_aspt_h200.csv is not here" in page
+
+
+def test_recurrent_layers_stand_beside_mergespmm_and_aspt(tmp_path):
+    shared = tmp_path / "shared/baselines"
+    shared.mkdir(parents=True)
+    lines = "op,m,k,n,sparsity,nnz,mergespmm_us,aspt_us\nspmm,1024,512,128,0.90,1,30,-1\nspmm,9,9,9,0.90,1,30,5\n"
+    (shared / "rnn_mergespmm_aspt_h200.csv").write_text(lines)
+    write(tmp_path / "results", "spmm_rnn", result([row("rnn/0.900/1024x512", 10)], set="rnn"))
+    page = page_of(tmp_path, tmp_path / "results", "--shared", shared.parent)
+    assert re.search(r"MergeSpmm \(stored\)</td><td[^>]*><b>3\.00x</b>", page)
+    assert "ASpT (stored)</td>" not in page
+    (shared / "rnn_mergespmm_aspt_h200.csv").write_text(lines.replace("30", "fast"))
+    done = report("--out", tmp_path / "x.html", "--results", tmp_path / "results", "--shared", shared.parent)
+    assert done.returncode == 1 and "cannot read rnn_mergespmm_aspt_h200.csv" in done.stderr
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def test_changes_are_counted_beyond_the_spread(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("changes of result files: git is not here")
+    folder = tmp_path / "results"
+    times = [(20, 10), (10, 10.015), (10, 20)]  # faster, within both spreads, slower
+    write(folder, "spmm_before", result([row(matrix(i), old) for i, (old, _) in enumerate(times)], date="2026-11-01"))
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "before")
+    git(folder, "mv", "spmm_before.json", "spmm_now.json")
+    git(folder, "commit", "-qm", "another name")
+    write(folder, "spmm_now", result([row(matrix(i), new) for i, (_, new) in enumerate(times)], overlap_calls=True))
+    page = page_of(tmp_path, folder)
+    cells = next(cells for cells in rows_in(page, "changes") if cells[0] == "spmm_now")
+    mean = math.prod(old / new for old, new in times) ** (1 / 3)
+    assert cells[3:] == ["3", f"{mean:.2f}x", "1", "1", "overlap_calls: -, now True"]
+    assert "2 of 2: those that changed most" in page
+
+
+def rows_in(page, section):
+    body = page[page.index(f'<section id="{section}">') :].split("</section>")[0]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", body)
+    strip = re.compile(r"<[^>]*>")
+    return [[html.unescape(strip.sub("", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", one)] for one in rows]
+
+
+def test_a_folder_without_history_says_so(tmp_path):
+    write(tmp_path / "results", "spmm", result([row(matrix(0), 50)]))
+    assert "Left out: results is not in a git repository" in page_of(tmp_path, tmp_path / "results")
+
+
+def test_a_benchmark_without_a_section_has_a_table(tmp_path):
+    rows = [{"width": 1.3, "sparse": measured(100.0), "dense": measured(250.0), "frames_s": 10000}]
+    write(tmp_path / "results", "mobilenetv1_h200", result(rows, benchmark="mobilenetv1"))
+    write(tmp_path / "results", "teapot_h200", result([{"name": "brew", "median_us": 5.0}], benchmark="teapot"))
+    page = page_of(tmp_path, tmp_path / "results")
+    assert "10,000" in page and "sparse MobileNetV1. Made by" not in page
+    assert '<section class="sub" id="other-teapot">' in page
+
+
+# --- Files that are none ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "it is no JSON"),
+        ('{"name": "vostok", "version": 1}', "it is no result file, for it has no field 'schema'"),
+        ("[1, 2]", "the outermost value is [1, 2]"),
+        (result([]) | {"schema": 9}, "its schema is 9"),
+        (result([{"file": "a.smtx", "n": 1}]), "'m' is null in row 0"),
+        (result([row("a.smtx", "fast")]), "'median_us' is \"fast\" in row 0, 'ours'"),
+        (json.dumps(result([row("a.smtx", 1.5)])).replace("1.5", "NaN"), "NaN is no number"),
+        (result([row("a.smtx", 1, baseline={"sputnik": "fast"})]), "'sputnik' is \"fast\""),
+    ],
+)
+def test_a_file_that_is_no_result_is_named_with_the_reason(tmp_path, content, reason):
+    path = write(tmp_path / "results", "broken", content)
+    done = report("--out", tmp_path / "page.html", "--results", tmp_path / "results")
+    assert done.returncode == 1 and not (tmp_path / "page.html").exists()
+    assert f"report: cannot read {path}: " in done.stderr and reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_without_files_is_an_error(tmp_path):
+    done = report("--out", tmp_path / "page.html", "--results", tmp_path)
+    assert done.returncode == 1 and f"cannot read {tmp_path}" in done.stderr
+
+
+# --- The page --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_but_itself(committed, tmp_path):
+    assert len(committed.encode()) < MOST_BYTES
+    for name, value in re.findall(r'\b(href|src|srcset|action|data)="([^"]*)"', committed):
+        assert name == "href" and (value.startswith("#") or value == "data:,"), (name, value)
+    code = committed[committed.rindex("<script>") :] + committed[: committed.index("</style>")]
+    assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttpRequest|WebSocket|import\(", code)
+    for target in re.findall(r'href="#([^"]+)"', committed):
+        assert f'id="{target}"' in committed
+    assert page_of(tmp_path, RESULTS) == committed  # the same files make the same bytes
+
+
+def test_names_in_files_are_text_in_the_page(tmp_path):
+    evil = '</script><img src="x" onerror="boom()">.smtx'
+    write(tmp_path / "results", "spmm", result([row(evil, 10, peers=[("cusparse", 20)])]))
+    page = page_of(tmp_path, tmp_path / "results")
+    assert "<img" not in page
+
+
+def test_the_command_prints_where_the_page_is(tmp_path):
+    out = tmp_path / "new/page.html"
+    done = subprocess.run([ROOT / "run", "report", "--out", out], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"{out}: \d+ kB\n", done.stdout)
