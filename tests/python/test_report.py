@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from made_results import matrix, measured, result, row, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -211,7 +212,7 @@ def test_a_gpu_of_unknown_ceilings_has_no_roofline(tmp_path):
     assert "No result of an H200" in page and "roofline</figcaption>" not in page
 
 
-# --- What is missing, what changed, what others reached ----------------------------------------------------------------
+# --- What is missing, what changed, what others reached -------------------------------------------------------------
 
 
 def test_what_was_not_measured_is_said_with_its_command(tmp_path):
