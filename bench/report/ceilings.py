@@ -56,7 +56,7 @@ def _roofline(title: str, problems: Sequence[Problem], element: str) -> Chart:
     corner = min(max(tensor / memory, low), high * 2)
     name = "tensor cores, three products" if products == 3 else "tensor cores"
     slopes = [
-        Slope((low, low * memory), (corner, corner * memory), f"memory: {memory:g} TB/s"),
+        Slope((low, low * memory), (corner, corner * memory), f"memory: {memory:g} TB/s", 0.3),
         Slope((corner, corner * memory), (max(high, corner * 1.01), corner * memory), ""),
     ]
     rules = [Rule(tensor, f"{name}: {tensor:,.0f}"), Rule(loads, f"loads of B from L1: {loads:.1f}")]
@@ -79,7 +79,8 @@ def _times(title: str, problems: Sequence[Problem]) -> Chart:
     ends = [point.x for one in series for point in one.points]
     low, high = min(ends), max(ends)
     slopes = [
-        Slope((low, times * low), (high, times * high), label) for times, label in ((1, "the bound"), (2, "twice"))
+        Slope((low, low), (high, high), "the bound", 0.4, below=True),
+        Slope((low, 2 * low), (high, 2 * high), "twice", 0.7),
     ]
     return Chart(
         f"{title}: time beside the bound",

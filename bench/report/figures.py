@@ -8,28 +8,21 @@ from . import paper
 from .axis import Axis
 from .expected import missing_note
 from .markup import (
-    Cell,
     Content,
     beside,
-    conditions,
     count,
     digits,
     number,
     paragraph,
-    percent,
     ratio,
-    ratio_cell,
     subsection,
     table,
 )
-from .problems import Pair, Problem, kind, newest, pairs
-from .ratios import geomean, summarize
+from .problems import Problem, kind, newest, pairs
 from .results import ResultFile
 from .shared import SPMM_MADE, Shared
 from .shared import number as read_number
 from .svg import Chart, Point, Rule, Series, draw, grid, name_of
-
-LANES = 128  # of f32 in a multiprocessor, from compute capability 8.6 on and in 9.0
 
 
 def conditions_of(problems: Sequence[Problem]) -> str:
@@ -91,9 +84,10 @@ def matrices(results: Sequence[ResultFile]) -> str:
         f"The paper (section II) studied {paper.STUDIED_MATRICES.value:,.0f} matrices of "
         f"{paper.STUDIED_MODELS.value} models: on average {paper.LESS_SPARSE.value}x less sparse than scientific "
         f"ones, rows {paper.LONGER_ROWS.value}x as long, {paper.LESS_VARIATION.value}x less variation in row length. "
-        "Ours below are those of the collection that the benchmarks run; scientific matrices are not among them."
+        "Ours below are those of the collection that the benchmarks run, with means over matrices; scientific "
+        "matrices are not among them."
     )
-    heads = ("Pruned by", "Matrices", "Zeros, mean", "Row length, mean", "Row CoV, mean", "Row CoV, most")
+    heads = ("Pruned by", "Matrices", "Zeros", "Row length", "Row CoV", "Most CoV")
     return subsection(
         "section-2",
         "Section II: what the matrices are like",
@@ -129,7 +123,7 @@ def _tokens(results: Sequence[ResultFile]) -> list[Chart]:
     ]
 
 
-def _crossing(problems: Sequence[Problem], key: str) -> str:
+def crossing(problems: Sequence[Problem], key: str) -> str:
     """From which share of zeros on ours is faster than the other."""
     compared = sorted(pairs(problems, key), key=lambda pair: pair.problem.zeros)
     slower = [pair.problem.zeros for pair in compared if pair.ratio < 1]
@@ -188,7 +182,7 @@ def crossover(results: Sequence[ResultFile], shared: Shared) -> str:
         series,
         rules=[Rule(paper.CROSSOVER_ZEROS.value, f"paper: dense until {paper.CROSSOVER_ZEROS.value} %", False, True)],
     )
-    ours = "; ".join(_crossing(found, key) for key in keys[1:] if pairs(found, key))
+    ours = "; ".join(crossing(found, key) for key in keys[1:] if pairs(found, key))
     words = (
         f"In the paper sparse passes dense at {paper.CROSSOVER_ZEROS.value} % zeros ({paper.MACHINE}). Here ours is "
         f"{ours}. On Hopper the dense product to pass runs on tensor cores; ours unpacks sparse weights for them, so "
@@ -208,7 +202,7 @@ def crossover(results: Sequence[ResultFile], shared: Shared) -> str:
 # --- Fig. 6 ----------------------------------------------------------------------------------------------------------
 
 
-def _throughput(flops: float, us: float) -> float:
+def throughput(flops: float, us: float) -> float:
     return flops / us / 1e6
 
 
@@ -219,14 +213,14 @@ def imbalance(results: Sequence[ResultFile], shared: Shared) -> str:
     lines = []
     if found:
         ordered = sorted(found, key=lambda problem: problem.row["row_variation"])
-        points = [(p.row["row_variation"], _throughput(p.useful_flops, p.ours.us)) for p in ordered]
+        points = [(p.row["row_variation"], throughput(p.useful_flops, p.ours.us)) for p in ordered]
         series.append(_relative("ours", points))
         lines.append(conditions_of(found))
     records = shared.records(SPMM_MADE)
     for key, column in (("sputnik (stored)", "sputnik_f32_us"), ("cusparse (stored)", "cusparse_f32_us")):
         stored = _stored_line(records or [], "imbalance", "row_cov", 1, column)
         if stored:
-            series.append(_relative(key, [(variation, _throughput(1, us)) for variation, us in stored]))
+            series.append(_relative(key, [(variation, throughput(1, us)) for variation, us in stored]))
     if series[len(lines) :]:
         lines.append(f"stored: one H200, {SPMM_MADE}")
     words = (
@@ -254,102 +248,4 @@ def _relative(key: str, points: Sequence[tuple[float, float]]) -> Series:
     whole = points[0][1]
     return Series(
         key, [Point(x, 100 * y / whole, f"{name_of(key)}: {100 * y / whole:.0f} % at CoV {x:.2f}") for x, y in points]
-    )
-
-
-# --- Fig. 9 and Table I ----------------------------------------------------------------------------------------------
-
-TABLE_1 = (
-    ("SpMM f32", "spmm", "f32", "spmm-f32", paper.SPMM_OVER_CUSPARSE),
-    ("SpMM f16, sums in f32", "spmm", "f16", "spmm-f16", None),
-    ("SDDMM f32", "sddmm", "f32", "sddmm-f32", paper.SDDMM_OVER_CUSPARSE),
-    ("SDDMM f16, sums in f32", "sddmm", "f16", "sddmm-f16", None),
-)
-
-
-def f32_peak(result: ResultFile) -> float | None:
-    """In TFLOP/s: two operations a lane and clock."""
-    device = result.data.get("device", {})
-    if not device.get("multiprocessors") or not device.get("clock_mhz"):
-        return None
-    return device["multiprocessors"] * LANES * 2 * device["clock_mhz"] / 1e6
-
-
-def _ratios_chart(title: str, compared: Sequence[Pair], fact: paper.Fact | None) -> Chart:
-    groups: dict[str, list[Point]] = {}
-    for pair in compared:
-        problem = pair.problem
-        tip = f"{ratio(pair.ratio)}: {digits(problem.ours.us)} us, cuSPARSE {digits(pair.other.us)}; {problem.label}"
-        model = "Transformer" if problem.matrix.startswith("transformer/") else "ResNet-50"
-        groups.setdefault(model, []).append(Point(problem.zeros, pair.ratio, tip))
-    rules = [Rule(1, "equal")]
-    if fact:
-        rules.append(Rule(fact.value, f"paper: {ratio(fact.value)}", paper=True))
-    rules.append(
-        Rule(geomean([pair.ratio for pair in compared]), f"ours: {ratio(geomean([p.ratio for p in compared]))}")
-    )
-    return Chart(
-        title,
-        compared[0].problem.result.conditions,
-        Axis("zeros (%)"),
-        Axis("cuSPARSE's time over ours", logarithmic=True),
-        [Series(name, points, joined=False) for name, points in sorted(groups.items())],
-        rules=rules,
-    )
-
-
-def collection(results: Sequence[ResultFile]) -> str:
-    charts: list[Chart] = []
-    rows: list[list[Content]] = []
-    notes, used = "", []
-    for title, operation, element, expected, fact in TABLE_1:
-        notes += missing_note(expected, results)
-        compared = pairs(newest(results, kind(operation, "dlmc", element), "cusparse"), "cusparse")
-        if not compared:
-            continue
-        summary = summarize(compared)
-        result = compared[0].problem.result
-        used.append(result.conditions)
-        best = max(_throughput(pair.problem.useful_flops, pair.problem.ours.us) for pair in compared)
-        peak = f32_peak(result) if element == "f32" else None
-        charts.append(_ratios_chart(f"{title} beside cuSPARSE", compared, fact))
-        rows.append(
-            [
-                title,
-                ratio_cell(summary.geomean, strong=True),
-                Cell(ratio(fact.value), fact.value) if fact else "",
-                ratio_cell(summary.best.ratio),
-                Cell(percent(summary.wins), summary.wins),
-                count(summary.problems),
-                number(best),
-                Cell(percent(best / peak), best / peak) if peak else "",
-                Cell(f"{paper.SHARE_OF_PEAK.value} %", paper.SHARE_OF_PEAK.value / 100)
-                if expected == "spmm-f32"
-                else "",
-            ]
-        )
-    heads = (
-        "Over DLMC, beside cuSPARSE",
-        "Here, geomean",
-        "Paper, geomean",
-        "Here, best",
-        "At least as fast",
-        "Problems",
-        "Best useful TFLOP/s",
-        "Of the f32 peak",
-        "Paper, of its peak",
-    )
-    words = (
-        "The paper's ratios are over the cuSPARSE of CUDA 10.1 on a V100, these over cuSPARSE 12 on the GPU named "
-        "below, which has become faster. Products on tensor cores keep f32's accuracy with three f16 products, so "
-        "that useful operations can pass what f32 lanes alone allow. The f32 peak is two operations for each of 128 "
-        "lanes of a multiprocessor and clock."
-    )
-    return subsection(
-        "fig-9",
-        "Fig. 9 and Table I: the collection",
-        paragraph(words),
-        notes,
-        (table(heads, rows) + conditions(used)) if rows else "",
-        grid(charts),
     )

@@ -8,8 +8,9 @@ from pathlib import Path
 from . import paper
 from .ceilings import roofline
 from .changes import changes
+from .collection import collection
 from .expected import not_measured
-from .figures import collection, crossover, imbalance, matrices
+from .figures import crossover, imbalance, matrices
 from .headline import headline
 from .listing import listing
 from .markup import paragraph, section, text
@@ -18,6 +19,7 @@ from .results import ResultFile
 from .shared import Shared
 from .sources import sources
 from .tables import ablation, recurrent
+from .verdicts import verdicts
 
 FOLDER = Path(__file__).parent
 
@@ -50,6 +52,7 @@ def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
         f"measured on {paper.MACHINE}."
     )
     parts = (
+        verdicts(results),
         matrices(results),
         crossover(results, shared),
         imbalance(results, shared),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -87,11 +88,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Slope:
-    """A line between two points: a ceiling."""
+    """A line between two points: a ceiling. Its label stands along it."""
 
     start: tuple[float, float]
     end: tuple[float, float]
     label: str
+    place: float = 0.5  # of the label, from the start on
+    below: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,9 +189,11 @@ def _slopes(chart: Chart, across: Scale, up: Scale) -> str:
     for slope in chart.slopes:
         (x1, y1), (x2, y2) = ((across.at(x), up.at(y)) for x, y in (slope.start, slope.end))
         drawn += f'<path class="rule" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
-        flat = abs(y2 - y1) < 1
-        x, y, side = (x2 - 4, y2 - 5, "end halo") if flat else (x1 + 8, y1 - 14, "halo")
-        drawn += _label(x, y, slope.label, f' class="{side}"')
+        x, y = x1 + slope.place * (x2 - x1), y1 + slope.place * (y2 - y1)
+        turn = f' transform="rotate({math.degrees(math.atan2(y2 - y1, x2 - x1)):.1f} {x:.1f} {y:.1f})"'
+        drawn += (
+            _label(x, y + (14 if slope.below else -5), slope.label, f' class="mid halo"{turn}') if slope.label else ""
+        )
     return drawn
 
 

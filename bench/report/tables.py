@@ -138,6 +138,8 @@ def _recurrent_chart(operation: str, compared: Sequence[tuple[str, list[Pair]]],
     )
 
 
+NOTHING = 1.01  # a technique that saves less of the time
+
 # --- Table II --------------------------------------------------------------------------------------------------------
 
 
@@ -180,6 +182,17 @@ def _ablation(results: Sequence[ResultFile], operation: str) -> str:
     return (table(heads, rows) + conditions(used)) if rows else ""
 
 
+def _no_longer(results: Sequence[ResultFile]) -> str:
+    """Which of the paper's own techniques are worth nothing here."""
+    means = {}
+    for technique, columns in _slowdowns(results, "spmm").items():
+        every = [slowdown for column in columns.values() for slowdown in column]
+        if every and "(V-" in technique:
+            means[technique] = geomean(every)
+    useless = [f"{name}: {ratio(mean)}" for name, mean in means.items() if mean < NOTHING]
+    return f"Of the paper's own techniques these are worth nothing here: {'; '.join(useless)}." if useless else ""
+
+
 def ablation(results: Sequence[ResultFile]) -> str:
     words = (
         "The time without a technique over the time with it, over those problems of DLMC whose choice uses it, of "
@@ -191,6 +204,7 @@ def ablation(results: Sequence[ResultFile]) -> str:
         "table-2",
         "Table II: what each technique is worth",
         paragraph(words),
+        paragraph(_no_longer(results)) if _no_longer(results) else "",
         missing_note("ablation-spmm", results),
         missing_note("ablation-sddmm", results),
         _ablation(results, "spmm"),
