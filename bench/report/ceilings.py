@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .axis import Axis
-from .markup import Cell, Content, conditions, count, digits, number, paragraph, section, table
+from .markup import Cell, Content, conditions, count, digits, paragraph, section, table
+from .outliers import outliers
 from .problems import Problem, kind, newest
 from .ratios import geomean
 from .results import ResultFile
-from .roofline import CEILINGS, MEASURED_GPU, bound_us, bytes_moved, compute_us, has_ceilings, memory_us
+from .roofline import (
+    CEILINGS,
+    MEASURED_GPU,
+    bound_us,
+    bytes_moved,
+    compute_us,
+    has_ceilings,
+    memory_us,
+)
 from .svg import Chart, Point, Rule, Series, Slope, grid
 
 SETS = (
@@ -18,7 +27,6 @@ SETS = (
     ("SDDMM f32", kind("sddmm", "dlmc", "f32")),
     ("SDDMM f16", kind("sddmm", "dlmc", "f16")),
 )
-FURTHEST = 15
 
 
 def intensity(problem: Problem) -> float:
@@ -93,45 +101,6 @@ def _times(title: str, problems: Sequence[Problem]) -> Chart:
     )
 
 
-def _furthest(problems: Sequence[Problem]) -> str:
-    """Where most time is lost: over the bound and a launch, whichever is larger."""
-
-    def over(problem: Problem) -> float:
-        return problem.ours.us / (CEILINGS.launch_us + (bound_us(problem) or 0))
-
-    rows: list[list[Content]] = []
-    for problem in sorted(problems, key=over, reverse=True)[:FURTHEST]:
-        bytes_us, flops_us = memory_us(problem), compute_us(problem)
-        row = problem.row
-        rows.append(
-            [
-                problem.matrix,
-                Cell(f"{over(problem):.1f}x", over(problem), strong=True),
-                f"{problem.result.benchmark} {problem.result.element}",
-                f"{row['m']} x {row['k']}, n = {row['n']}",
-                Cell(f"{problem.zeros:.0f} %", problem.zeros),
-                problem.family,
-                number(problem.ours.us),
-                number(bytes_us),
-                number(flops_us),
-                "bytes" if bytes_us >= flops_us else "operations",
-            ]
-        )
-    heads = (
-        "Matrix",
-        "Over limit + 3 us",
-        "Operation",
-        "Sizes",
-        "Zeros",
-        "Family",
-        "Time (us)",
-        "By bytes (us)",
-        "By operations (us)",
-        "Limit",
-    )
-    return table(heads, rows)
-
-
 def roofline(results: Sequence[ResultFile]) -> str:
     charts: list[Chart] = []
     every: list[Problem] = []
@@ -161,8 +130,8 @@ def roofline(results: Sequence[ResultFile]) -> str:
         "Roofline",
         paragraph(words),
         grid(charts),
-        "<h3>Furthest from their limit</h3>",
-        _furthest(every),
+        "<h3>Outliers</h3>",
+        outliers(every),
         "<h3>Share of the ceiling by family</h3>",
         table(("Family", "Problems", "Of the ceiling (geomean)"), shares),
         conditions(problem.result.conditions for problem in every),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .markup import Cell, Content, conditions, number, table, text
+from .markup import Cell, Content, conditions, folded, number, table, text
 from .results import ResultFile, Row
 
 MOST_COLUMNS = 12
-MOST_OPEN = 12  # rows; longer tables are folded
 HIDDEN = ("rounds", "launches", "tolerance", "samples", "batches", "calls_per_batch", "verified")
 UNSHOWN = ("clocks", "config", "curves")
 
@@ -63,6 +62,4 @@ def generic_table(result: ResultFile) -> str:
     shown = [key for key in heads if key not in same][:MOST_COLUMNS]
     made = table(shown, [[_content(row.get(key)) for key in shown] for row in rows])
     words = f'<p class="conditions">In every row: {text("; ".join(told))}</p>' if told else ""
-    if len(rows) > MOST_OPEN:
-        made = f"<details><summary>{len(rows)} rows of {text(result.name)}</summary>{made}</details>"
-    return words + made + conditions([result.conditions])
+    return words + folded(f"{len(rows)} rows of {result.name}", made, len(rows)) + conditions([result.conditions])

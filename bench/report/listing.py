@@ -9,7 +9,7 @@ from typing import Any
 from .markup import paragraph, section, text
 from .problems import BETTER_SPARSE, Problem, problems_of
 from .results import OPERATIONS, ResultFile, Row
-from .roofline import bound_us
+from .roofline import bound_us, is_outlier, over_limit
 
 # key, head, whether it is a number
 COLUMNS = (
@@ -23,6 +23,7 @@ COLUMNS = (
     ("sparse", "Sparse peer over ours", True),
     ("dense", "Dense over ours", True),
     ("ceiling", "Of the ceiling (%)", True),
+    ("alarm", "Alarm", False),
     ("family", "Family", False),
     ("m", "Rows", True),
     ("k", "Columns", True),
@@ -62,6 +63,7 @@ def _measured(problem: Problem) -> dict[str, Any]:
         "sparse": _rounded(sparse.us / ours.us) if sparse else None,
         "dense": _rounded(dense / ours.us) if dense else None,
         "ceiling": _rounded(100 * bound / ours.us) if bound else None,
+        "alarm": f"{over_limit(problem):.1f}x its limit" if is_outlier(problem) else None,
         "family": problem.family,
         "provenance": row["ours"].get("provenance", ""),
         "error": _rounded(row["ours"].get("error")),
@@ -150,8 +152,9 @@ def listing(results: Sequence[ResultFile]) -> str:
         "problems",
         "Every problem",
         paragraph(
-            "Every row of every result file. A ratio is the other's time over ours. Of the ceiling: see the roofline. "
-            "A click on a head sorts, another turns the order; the filter looks for all its words in all columns."
+            "Every row of every result file. A ratio is the other's time over ours. Of the ceiling, and alarms: see "
+            "the roofline. A click on a head sorts, another turns the order; the filter looks for all its words in "
+            "all columns."
         ),
         f'<div class="controls"><input type="search" id="problems-filter" placeholder="Filter: transformer 0.9 f16" '
         f'aria-label="Filter the problems">{choices}<span id="problems-count">{len(rows)} rows</span></div>',

@@ -114,6 +114,16 @@ def table(
     )
 
 
+MOST_OPEN = 12  # rows of a table that is not folded
+
+
+def folded(title: str, made: str, rows: int) -> str:
+    """A table that a click opens, where it is long; nothing where it has no row."""
+    if rows <= MOST_OPEN:
+        return made if rows else ""
+    return f"<details><summary>{text(title)}</summary>{made}</details>"
+
+
 def conditions(lines: Iterable[str]) -> str:
     """Of what was measured; each line once."""
     unique = list(dict.fromkeys(lines))

@@ -17,6 +17,7 @@ class Ceilings:
     first_cache: float = 33e6
     tensor: float = 891e6
     sparse_tensor: float = 1722e6  # dense-equivalent, where zeros are skipped
+    dense: float = 790e6  # what cuBLAS reaches in f16
     launch_us: float = 3.0  # no kernel is shorter under graph replay than 2 to 3
 
 
@@ -66,3 +67,22 @@ def compute_us(problem: Problem) -> float:
 def bound_us(problem: Problem) -> float | None:
     """What nothing of this family can be below; None where the GPU's ceilings are not known."""
     return max(memory_us(problem), compute_us(problem)) if has_ceilings(problem) else None
+
+
+MOST_OVER = 2  # times the limit: more is an outlier
+
+
+def dense_us(problem: Problem) -> float:
+    """Of the whole product by a dense library."""
+    row = problem.row
+    products = 3 if problem.result.element == "f32" else 1
+    return 2.0 * row["m"] * row["k"] * row["n"] * products / CEILINGS.dense
+
+
+def over_limit(problem: Problem) -> float:
+    """Its time over what another way would take: a launch, and bytes or the dense product, whichever is longer."""
+    return problem.ours.us / (CEILINGS.launch_us + max(memory_us(problem), dense_us(problem)))
+
+
+def is_outlier(problem: Problem) -> bool:
+    return has_ceilings(problem) and over_limit(problem) > MOST_OVER

@@ -206,6 +206,15 @@ def test_a_bound_is_that_of_bytes_and_operations(tmp_path):
     assert shown == pytest.approx(100 * max(bytes_us, loads_us) / 50, rel=1e-3)
 
 
+def test_a_choice_far_over_its_limit_is_an_outlier(tmp_path):
+    limit = 3 + 2 * 1024 * 512 * 128 * 3 / 790e6  # a launch and the dense product, which is longer than the bytes' time
+    rows = [row(matrix(0), 2.02 * limit), row(matrix(1), 1.98 * limit)]
+    write(tmp_path / "results", "spmm", result(rows))
+    page = page_of(tmp_path, tmp_path / "results")
+    assert "There are: spmm f32 1 of 2." in page
+    assert '"2.0x its limit"' in page
+
+
 def test_a_gpu_of_unknown_ceilings_has_no_roofline(tmp_path):
     write(tmp_path / "results", "spmm", result([row(matrix(0), 50)], gpu="NVIDIA A100"))
     page = page_of(tmp_path, tmp_path / "results")
