@@ -11,16 +11,9 @@ from .markup import Cell, Content, count, digits, number, paragraph, ratio, sect
 from .problems import Time
 from .ratios import geomean
 from .results import OPERATIONS, ResultFile, Row
+from .rows import identity
 
 MOST_LISTED = 40
-IDENTITY = ("name", "problem", "family", "n", "m", "k", "sparsity", "batch", "element", "width", "states", "cell")
-
-
-def _identity(row: Row) -> str:
-    if "file" in row:
-        return f"{row['file']} n={row.get('n')}"
-    told = [f"{key}={row[key]}" for key in IDENTITY if isinstance(row.get(key), (str, int, float))]
-    return " ".join(told)
 
 
 def _times(row: Row, prefix: str = "") -> dict[str, Time]:
@@ -40,7 +33,7 @@ def times_of(result: ResultFile) -> dict[str, Time]:
     for row in result.rows:
         times = _times(row.get("ours", {})) if result.benchmark in OPERATIONS else _times(row)
         for place, time in times.items():
-            found.setdefault(f"{_identity(row)} {place}".strip(), time)
+            found.setdefault(f"{identity(row)} {place}".strip(), time)
     return found
 
 

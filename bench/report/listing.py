@@ -10,6 +10,7 @@ from .markup import paragraph, section, text
 from .problems import BETTER_SPARSE, Problem, problems_of
 from .results import OPERATIONS, ResultFile, Row
 from .roofline import bound_us, is_outlier, over_limit
+from .rows import identity
 
 # key, head, whether it is a number
 COLUMNS = (
@@ -70,14 +71,6 @@ def _measured(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _name(row: Row) -> str:
-    for field in ("file", "name", "problem"):
-        if isinstance(row.get(field), str):
-            return row[field]
-    told = [f"{key}={value}" for key, value in row.items() if isinstance(value, (int, float, str)) and key != "speedup"]
-    return " ".join(told[:4])
-
-
 def _other(row: Row) -> dict[str, Any]:
     """What a row of another benchmark has in common with these, and why a row has no time."""
     found: dict[str, Any] = {key: row[key] for key in ("m", "k", "n") if isinstance(row.get(key), (int, float))}
@@ -106,7 +99,7 @@ def records(results: Sequence[ResultFile]) -> list[list[Any]]:
     by_day = sorted(results, key=lambda result: result.date, reverse=True)
     for result in sorted(by_day, key=lambda result: ranks.get(result.benchmark, len(ranks))):
         known = {id(problem.row): problem for problem in problems_of(result)}
-        for row in result.rows:
+        for index, row in enumerate(result.rows):
             problem = known.get(id(row))
             values = _measured(problem) if problem else _other(row)
             if result.benchmark in OPERATIONS and not problem and "family" not in values:
@@ -114,7 +107,7 @@ def records(results: Sequence[ResultFile]) -> list[list[Any]]:
             values |= {
                 "operation": result.benchmark,
                 "element": result.element or row.get("element", ""),
-                "matrix": _name(row),
+                "matrix": row.get("file") or identity(row) or f"row {index}",
                 "gpu": result.gpu,
                 "date": result.day,
                 "result": result.name,

@@ -9,16 +9,27 @@ from .axis import Axis
 from .expected import missing_note
 from .generic import generic_table
 from .markup import Cell, Content, beside, conditions, count, number, paragraph, ratio_cell, section, subsection, table
-from .models import is_right, newest_of, speedup
+from .models import newest_of
 from .results import ResultFile, Row
+from .rows import identity, is_right, speedup
+from .strips import Strip, draw_strips
 from .svg import Chart, Point, Rule, Series, draw, grid
 
 GIGABYTE = 1e9
 MOST_POINTS = 120  # of a curve
 
 
+def _twins(result: ResultFile) -> str:
+    """Ratios of those rows that have a dense twin."""
+    found = [(identity(row), faster[0]) for row in result.rows if (faster := speedup(row))]
+    strips = [Strip(name, "", value, None, None, tip=f"{name}: {value:.2f}x") for name, value in found]
+    chart = draw_strips(f"{result.name}: beside the dense twin", strips, Axis("its time over ours", logarithmic=True))
+    return f'<div class="charts">{chart}</div>' if strips else ""
+
+
 def _with_results(results: Sequence[ResultFile], benchmarks: Sequence[str]) -> str:
-    return "".join(generic_table(result) for result in results if result.benchmark in benchmarks)
+    known = [result for result in results if result.benchmark in benchmarks]
+    return "".join(_twins(result) + generic_table(result) for result in known)
 
 
 # --- The paper's -----------------------------------------------------------------------------------------------------
@@ -70,26 +81,17 @@ def mobilenet(results: Sequence[ResultFile]) -> str:
                 Cell(f"{faster:.2f}x width {twin}", faster) if faster else "",
             ]
         )
-    groups = [
-        (kind, [m for m in paper.MOBILENETS if bool(m.zeros) == (kind == "sparse")]) for kind in ("sparse", "dense")
-    ]
-    series = [
-        Series(
-            "ours" if kind == "sparse" else "dense",
-            [
-                Point(m.frames_s, m.accuracy, f"{kind}, width {m.width}: {m.frames_s:,.0f} frames/s, {m.accuracy} %")
-                for m in models
-            ],
-        )
-        for kind, models in groups
-    ]
-    named = [Series("sparse 1x1 convolutions" if one.key == "ours" else "dense", one.points) for one in series]
+    series = []
+    for name, is_sparse in (("sparse 1x1 convolutions", True), ("dense", False)):
+        models = [model for model in paper.MOBILENETS if bool(model.zeros) == is_sparse]
+        tips = [f"{name}, width {m.width}: {m.frames_s:,.0f} frames/s, {m.accuracy} %" for m in models]
+        series.append(Series(name, [Point(m.frames_s, m.accuracy, tip) for m, tip in zip(models, tips)]))
     chart = Chart(
         "MobileNetV1 as the paper has it",
         f"the paper: {paper.MACHINE}, batch 1, 224x224, {len(paper.MOBILENETS)} networks",
         Axis("frames/s"),
         Axis("top-1 accuracy (%)"),
-        named,
+        series,
     )
     words = (
         "1x1 convolutions with 90 % zeros, the first layer dense, 224x224, batch 1. At about equal accuracy the "

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .markup import Cell, Content, ratio_cell
-from .results import ResultFile, Row
+from .results import ResultFile
+from .rows import speedup
 
 
 @dataclass(frozen=True)
@@ -26,26 +27,6 @@ class ModelSpeedup:
         cells: list[Content] = [self.title, self.beside, ratio_cell(self.ratio, strong=True), "", noise]
         cells += [""] * (count - len(cells) - 1)
         return [*cells, self.result.name]
-
-
-def is_right(row: Row) -> bool:
-    """Whether what a row timed was checked and right."""
-    checked = [side for side in (row, row.get("sparse")) if isinstance(side, dict) and "verified" in side]
-    return bool(checked) and all(side["verified"] for side in checked)
-
-
-def speedup(row: Row) -> tuple[float, float | None] | None:
-    """The dense twin's time over ours, and the noise of it; None where a row has no such twin or was wrong."""
-    dense, sparse = row.get("dense"), row.get("sparse")
-    if not isinstance(dense, dict) or not isinstance(sparse, dict) or not is_right(row):
-        return None
-    if not dense.get("median_us") or not sparse.get("median_us"):
-        return None
-    spreads = [side.get("spread_us") for side in (dense, sparse)]
-    noise = None
-    if None not in spreads:
-        noise = sum(spread / side["median_us"] for spread, side in zip(spreads, (dense, sparse)))
-    return dense["median_us"] / sparse["median_us"], noise
 
 
 def newest_of(results: Sequence[ResultFile], benchmark: str) -> ResultFile | None:

@@ -108,7 +108,7 @@ def _check_operation(row: Row, where: str) -> None:
     _need(str, row.get("file"), where, "'file'")
     if "skipped" in row or "failure" in row:
         return
-    for field in ("n", "m", "k", "nonzeros", "sparsity"):
+    for field in ("n", "m", "k", "nonzeros", "sparsity", "row_variation"):
         _need(NUMBER, row.get(field), where, f"'{field}'")
     _check_times(row.get("ours"), f"{where}, 'ours'")
     _need(list, row.get("peers", []), where, "'peers'")
@@ -118,6 +118,25 @@ def _check_operation(row: Row, where: str) -> None:
     _need(dict, row.get("baseline", {}), where, "'baseline'")
     for name, us in row.get("baseline", {}).items():
         _need(NUMBER, us, f"{where}, 'baseline'", f"'{name}'")
+
+
+def _check_decoder(row: Row, where: str) -> None:
+    for field in ("sparsity", "batch"):
+        _need(NUMBER, row.get(field), where, f"'{field}'")
+    for side in ("dense", "sparse"):
+        _check_times(row.get(side), f"{where}, '{side}'")
+
+
+def _check_ablation(row: Row, where: str) -> None:
+    _need(str, row.get("file"), where, "'file'")
+    for without in row.get("without", []):
+        _need(dict, without, where, "'without'")
+        _need(str, without.get("technique"), f"{where}, 'without'", "'technique'")
+        _need(NUMBER, without.get("slowdown", 1), f"{where}, 'without'", "'slowdown'")
+
+
+# Benchmarks of whose rows the page knows more than that they are objects.
+CHECKS = dict.fromkeys(OPERATIONS, _check_operation) | {"decoder": _check_decoder, "ablation": _check_ablation}
 
 
 def _check(data: Any) -> None:
@@ -135,8 +154,8 @@ def _check(data: Any) -> None:
     for index, row in enumerate(data["rows"]):
         where = f"row {index}"
         _need(dict, row, where, "the row")
-        if data["benchmark"] in OPERATIONS:
-            _check_operation(row, where)
+        if data["benchmark"] in CHECKS:
+            CHECKS[data["benchmark"]](row, where)
 
 
 def _no_constant(text: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .axis import Axis, Scale, short
 from .markup import text
@@ -105,7 +105,7 @@ class Chart:
     y: Axis
     series: Sequence[Series]
     rules: Sequence[Rule] = ()
-    slopes: Sequence[Slope] = field(default_factory=tuple)
+    slopes: Sequence[Slope] = ()
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from .collection import best_throughput, f32_peak
 from .expected import EXPECTED, is_missing
 from .figures import crossing
 from .markup import Content, percent, ratio, subsection, table
-from .models import speedup
 from .problems import STORED, kind, newest, pairs
 from .ratios import geomean, summarize
 from .results import ResultFile
+from .rows import speedup
 
 SPUTNIK = "sputnik" + STORED
 Line = list[Content]

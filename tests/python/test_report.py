@@ -253,7 +253,8 @@ def git(folder, *arguments):
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
-def test_changes_are_counted_beyond_the_spread(tmp_path):
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_changes_are_counted_beyond_the_spread(tmp_path, is_committed):
     if shutil.which("git") is None:
         pytest.skip("changes of result files: git is not here")
     folder = tmp_path / "results"
@@ -263,8 +264,11 @@ def test_changes_are_counted_beyond_the_spread(tmp_path):
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "before")
     git(folder, "mv", "spmm_before.json", "spmm_now.json")
-    git(folder, "commit", "-qm", "another name")
+    if not is_committed:
+        git(folder, "commit", "-qm", "another name")
     write(folder, "spmm_now", result([row(matrix(i), new) for i, (_, new) in enumerate(times)], overlap_calls=True))
+    if is_committed:
+        git(folder, "commit", "-qam", "another name and other times")
     page = page_of(tmp_path, folder)
     cells = next(cells for cells in rows_in(page, "changes") if cells[0] == "spmm_now")
     mean = math.prod(old / new for old, new in times) ** (1 / 3)
@@ -290,6 +294,7 @@ def test_a_benchmark_without_a_section_has_a_table(tmp_path):
     write(tmp_path / "results", "teapot_h200", result([{"name": "brew", "median_us": 5.0}], benchmark="teapot"))
     page = page_of(tmp_path, tmp_path / "results")
     assert "10,000" in page and "sparse MobileNetV1. Made by" not in page
+    assert "width=1.3: 2.50x" in page and "2.50x to 2.50x over 1 rows" in page
     assert '<section class="sub" id="other-teapot">' in page
 
 
@@ -306,6 +311,8 @@ def test_a_benchmark_without_a_section_has_a_table(tmp_path):
         (result([{"file": "a.smtx", "n": 1}]), "'m' is null in row 0"),
         (result([row("a.smtx", "fast")]), "'median_us' is \"fast\" in row 0, 'ours'"),
         (json.dumps(result([row("a.smtx", 1.5)])).replace("1.5", "NaN"), "NaN is no number"),
+        (result([{"sparsity": 0.9}], benchmark="decoder"), "'batch' is null in row 0"),
+        (result([{"file": "a", "n": 1, "without": [{}]}], benchmark="ablation"), "'technique' is null"),
         (result([row("a.smtx", 1, baseline={"sputnik": "fast"})]), "'sputnik' is \"fast\""),
     ],
 )
