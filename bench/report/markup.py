@@ -71,9 +71,12 @@ def ratio_cell(value: float | None, strong: bool = False) -> Cell:
     return Cell(ratio(value), value, strong=strong, bad=value < 1)
 
 
+LONG = 60  # letters of a cell that is given room
+
+
 def _cell(content: Content, head: bool, right: bool) -> str:
     cell = content if isinstance(content, Cell) else Cell(content)
-    classes = [name for name, on in (("num", right), ("bad", cell.bad)) if on]
+    classes = [name for name, on in (("num", right), ("bad", cell.bad), ("long", len(cell.shown) > LONG)) if on]
     attributes = f' class="{" ".join(classes)}"' if classes else ""
     if cell.value is not None:
         attributes += f' data-v="{cell.value:.6g}"'

@@ -71,10 +71,10 @@ class ResultFile:
 
     @property
     def clocks(self) -> str:
-        """SM clocks, of the whole run and of its rows: one number where they agree."""
+        """SM clocks right after what was timed, else before and after the run: one number where they agree."""
         whole = self.data.get("clocks") or {}
-        seen = [state for state in (whole.get("before"), whole.get("after")) if state]
-        seen += [row["clocks"] for row in self.rows if row.get("clocks")]
+        seen = [row["clocks"] for row in self.rows if row.get("clocks")]
+        seen = seen or [state for state in (whole.get("before"), whole.get("after")) if state]
         values = sorted({state["sm_mhz"] for state in seen if state.get("sm_mhz")})
         if not values:
             return "not recorded"

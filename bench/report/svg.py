@@ -10,7 +10,7 @@ from .axis import Axis, Scale, short
 from .markup import text
 
 WIDTH, HEIGHT = 460, 300
-LEFT, RIGHT, TOP, BOTTOM = 50, 12, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 60, 12, 12, 44
 
 # The colour and the shape of a series are its name's, in every chart.
 LOOKS = {

@@ -51,5 +51,5 @@ def matrix(number, model="transformer"):
 def write(folder, name, data):
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
-    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    path.write_text(data if isinstance(data, str) else json.dumps(data, indent=1))
     return path
