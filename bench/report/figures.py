@@ -227,6 +227,8 @@ def imbalance(results: Sequence[ResultFile], shared: Shared) -> str:
         f"The paper: row swizzle keeps {paper.SWIZZLE_KEEPS.value} % of the throughput that rows of equal length have "
         f"({paper.SWIZZLE_KEEPS.place})."
     )
+    ends = [(name_of(one.key), one.points[-1]) for one in series]
+    words += "".join(f" {name} keeps {end.y:.0f} % at a CoV of {end.x:g}." for name, end in ends)
     chart = Chart(
         "Throughput as row lengths differ more",
         "; ".join(lines),

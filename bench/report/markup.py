@@ -14,7 +14,7 @@ def text(value: object) -> str:
 
 def breakable(words: str) -> str:
     """A long name may be broken where its parts meet."""
-    return re.sub(r"([/_])(?=.)", r"\1<wbr>", text(words)) if len(words) > 16 else text(words)
+    return re.sub(r"([/_])(?=\w{3})", r"\1<wbr>", text(words)) if len(words) > 16 else text(words)
 
 
 def digits(value: float, count: int = 3) -> str:
@@ -86,6 +86,10 @@ def _cell(content: Content, head: bool, right: bool) -> str:
     return f'<th scope="row"{attributes}>{shown}</th>' if head else f"<td{attributes}>{shown}</td>"
 
 
+def _is_number(content: Content) -> bool:
+    return isinstance(content, Cell) and content.value is not None
+
+
 def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[Content]],
@@ -97,10 +101,7 @@ def table(
     """A table that sorts by a click on a head; `attributes` of each row; `filtered`: with a field to search in."""
     rows = list(rows)
     extra = list(attributes) or [""] * len(rows)
-    numeric = [
-        any(isinstance(row[column], Cell) and row[column].value is not None for row in rows)
-        for column in range(len(heads))
-    ]
+    numeric = [any(_is_number(row[column]) for row in rows) for column in range(len(heads))]
     head = "".join(
         f'<th scope="col"{" class=num" if right else ""}><button type="button">{text(title)}</button></th>'
         for title, right in zip(heads, numeric)

@@ -198,19 +198,22 @@ def _thinned(curve: Sequence[Sequence[float]]) -> list[Point]:
     return [Point(step, loss, f"step {step}: {loss:.4g}") for step, loss in curve[::stride]]
 
 
+def _losses(row: Row, lines: str) -> str:
+    """Nothing where a row has no curves."""
+    curves = row.get("curves", {})
+    series = [Series("masked dense", _thinned(curves.get("masked dense", [])), marked=False)]
+    series.append(Series("sparse", _thinned(curves.get("sparse", [])[::5]), joined=False))
+    axis = Axis("loss", logarithmic=True)
+    chart = Chart("RigL: losses of sparse and masked dense", lines, Axis("step"), axis, series)
+    return grid([chart]) if any(one.points for one in series) else ""
+
+
 def rigl(results: Sequence[ResultFile]) -> str:
     parts = [missing_note("rigl", results)]
     result = newest_of(results, "rigl")
-    for row in result.rows if result else ():
-        curves = row.get("curves", {})
-        series = [Series("masked dense", _thinned(curves.get("masked dense", [])), marked=False)]
-        series.append(Series("sparse", _thinned(curves.get("sparse", [])[::5]), joined=False))
-        chart = Chart(
-            "RigL: losses of sparse and masked dense", result.conditions, Axis("step"), Axis("loss", True), series
-        )
-        parts.append(grid([chart] if any(one.points for one in series) else []))
-    parts.append(_with_results(results, ("rigl",)))
-    return subsection("rigl", "Training with RigL", *parts)
+    if result:
+        parts += [_losses(row, result.conditions) for row in result.rows]
+    return subsection("rigl", "Training with RigL", *parts, _with_results(results, ("rigl",)))
 
 
 def _plain(name: str, title: str, words: str, expected: str, *benchmarks: str) -> Callable[[Sequence[ResultFile]], str]:

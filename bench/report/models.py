@@ -34,22 +34,28 @@ def newest_of(results: Sequence[ResultFile], benchmark: str) -> ResultFile | Non
     return max(found, key=lambda result: result.date) if found else None
 
 
-def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
-    """What the headline says of models."""
+def _decoder(result: ResultFile) -> list[ModelSpeedup]:
+    """Of one sequence."""
     found = []
-    decoder = newest_of(results, "decoder")
-    for row in decoder.rows if decoder else ():
+    for row in result.rows:
         faster = speedup(row)
         if faster and row["batch"] == 1:
             zeros = round(100 * row["sparsity"])
-            title = f"decoder, batch 1, {zeros} % zeros"
-            beside = f"the dense decoder, {decoder.element}"
-            found.append(ModelSpeedup(f"decoder-{zeros}-1", title, beside, *faster, decoder))
-    rigl = newest_of(results, "rigl")
-    for row in rigl.rows if rigl else ():
-        faster = speedup(row)
-        if faster:
-            zeros = round(100 * rigl.problem.get("sparsity", 0))
-            title = f"RigL training step, {zeros} % zeros"
-            found.append(ModelSpeedup("rigl", title, f"masked dense, {rigl.element}", *faster, rigl))
+            title, beside = f"decoder, batch 1, {zeros} % zeros", f"the dense decoder, {result.element}"
+            found.append(ModelSpeedup(f"decoder-{zeros}-1", title, beside, *faster, result))
+    return found
+
+
+def _rigl(result: ResultFile) -> list[ModelSpeedup]:
+    zeros = round(100 * result.problem.get("sparsity", 0))
+    title, beside = f"RigL training step, {zeros} % zeros", f"masked dense, {result.element}"
+    return [ModelSpeedup("rigl", title, beside, *faster, result) for row in result.rows if (faster := speedup(row))]
+
+
+def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
+    """What the headline says of models."""
+    found: list[ModelSpeedup] = []
+    for benchmark, read in (("decoder", _decoder), ("rigl", _rigl)):
+        result = newest_of(results, benchmark)
+        found += read(result) if result else []
     return found

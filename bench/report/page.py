@@ -48,7 +48,7 @@ def _intro(results: Sequence[ResultFile]) -> str:
 
 def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
     lead = paragraph(
-        f"{paper.TITLE}: its tables and figures made of our results. A dashed dark line is the paper's value, "
+        f"{paper.TITLE}: its tables and figures made of our results. A line of long dashes is the paper's value, "
         f"measured on {paper.MACHINE}."
     )
     parts = (

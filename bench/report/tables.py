@@ -23,12 +23,14 @@ from .markup import (
 )
 from .problems import BATCHES, BETTER_SPARSE, STORED, Pair, Problem, Time, kind, model_and_batch, newest, pairs
 from .ratios import geomean, summarize
-from .results import ResultFile
+from .results import ResultFile, Row
 from .shared import RNN, Record, Shared
 from .shared import number as read_number
 from .svg import Chart, Point, Rule, Series, draw
 
 # --- Fig. 10 ---------------------------------------------------------------------------------------------------------
+
+ASIDE = 1.1  # how far the points of one library stand from another's, so that none hides another
 
 RESEARCH = (("MergeSpmm", "mergespmm_us"), ("ASpT", "aspt_us"))
 
@@ -119,14 +121,15 @@ def recurrent(results: Sequence[ResultFile], shared: Shared) -> str:
 def _recurrent_chart(operation: str, compared: Sequence[tuple[str, list[Pair]]], lines: str) -> Chart:
     keys = {"cuSPARSE": "cusparse", "Sputnik (stored)": "sputnik (stored)", "MergeSpmm (stored)": "MergeSpmm (stored)"}
     keys["ASpT (stored)"] = "ASpT (stored)"
-    series = []
+    series: list[Series] = []
     for name, found in compared:
         if name not in keys:
             continue
+        aside = ASIDE ** len(series)
         points = []
         for pair in found:
             tip = f"{ratio(pair.ratio)} over {name}: ours {digits(pair.problem.ours.us)} us, {pair.problem.label}"
-            points.append(Point(pair.problem.row["m"] * pair.problem.row["k"], pair.ratio, tip))
+            points.append(Point(aside * pair.problem.row["m"] * pair.problem.row["k"], pair.ratio, tip))
         series.append(Series(keys[name], points, joined=False))
     return Chart(
         f"{'SpMM' if operation == 'spmm' else 'SDDMM'} f32, recurrent layers",
@@ -145,7 +148,7 @@ NOTHING = 1.01  # a technique that saves less of the time
 
 def _slowdowns(results: Sequence[ResultFile], operation: str) -> dict[str, dict[str, list[float]]]:
     """By technique and column: a run's time without it over its time with it, of each problem's newest run."""
-    newest_rows = {}
+    newest_rows: dict[tuple[str, float], Row] = {}
     for result in sorted(results, key=lambda result: result.date):
         if result.benchmark == "ablation" and result.problem.get("operation", "spmm") == operation:
             newest_rows |= {(row["file"], row["n"]): row for row in result.rows if "without" in row}
