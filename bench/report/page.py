@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from .headline import headline
 from .listing import listing
 from .markup import paragraph, section, text
 from .model_sections import host, models
-from .results import ResultFile
+from .results import NO_GPU, ResultFile
 from .shared import Shared
 from .sources import sources
 from .tables import ablation, recurrent
@@ -38,12 +39,26 @@ HEAD = """<!doctype html>
 """
 
 
-def _intro(results: Sequence[ResultFile]) -> str:
-    gpus = sorted({result.gpu for result in results if result.gpu != "no GPU"})
+def _of_one_gpu(results: Sequence[ResultFile]) -> list[ResultFile]:
+    """The files of the GPU that most rows are of: comparisons are not made across GPUs."""
+    rows = Counter[str]()
+    for result in results:
+        rows[result.gpu] += len(result.rows) if result.gpu != NO_GPU else 0
+    most = max(sorted(rows), key=lambda gpu: rows[gpu])
+    return [result for result in results if result.gpu == most]
+
+
+def _intro(results: Sequence[ResultFile], shown: Sequence[ResultFile]) -> str:
     days = sorted(result.day for result in results)
     rows = sum(len(result.rows) for result in results)
-    words = f"{len(results)} result files of {days[0]} to {days[-1]}, {rows:,} rows, on {', '.join(gpus) or 'no GPU'}."
-    return f'<p class="intro">{text(words)} Times are medians; a ratio is the other\'s time over ours.</p>'
+    words = (
+        f"{len(results)} result files of {days[0]} to {days[-1]}, {rows:,} rows. Headline, figures and roofline are of "
+        f"one GPU, {shown[0].gpu}"
+    )
+    others = sorted({result.gpu for result in results} - {shown[0].gpu})
+    if others:
+        words += f"; models, the table of problems and the changes are also of {', '.join(others)}"
+    return f'<p class="intro">{text(words)}. Times are medians; a ratio is the other\'s time over ours.</p>'
 
 
 def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
@@ -65,15 +80,16 @@ def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
 
 def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
     """The whole page. It depends on nothing but the files: the same files make the same bytes."""
+    shown = _of_one_gpu(results)
     sections = (
-        ("headline", "Headline", headline(results)),
-        ("paper", "The paper", _paper(results, Shared(shared))),
+        ("headline", "Headline", headline(shown)),
+        ("paper", "The paper", _paper(shown, Shared(shared))),
         ("models", "Models", models(results)),
-        ("roofline", "Roofline", roofline(results)),
+        ("roofline", "Roofline", roofline(shown)),
         ("host", "Host", host(results)),
         ("problems", "Problems", listing(results)),
         ("changes", "Changes", changes(results, folder)),
-        ("missing", "Not measured", not_measured(results)),
+        ("missing", "Not measured", not_measured(shown)),
         ("sources", "Files", sources(results)),
     )
     links = "".join(f'<a href="#{name}">{text(title)}</a>' for name, title, _ in sections)
@@ -83,5 +99,5 @@ def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
     return (
         f"{HEAD}<style>\n{style}</style>\n<script>{WATCH}</script>\n</head>\n<body>\n"
         f'<header><h1>Vostok</h1><nav aria-label="Sections">{links}</nav>{switch}</header>\n'
-        f"<main>{_intro(results)}\n{body}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+        f"<main>{_intro(results, shown)}\n{body}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
     )

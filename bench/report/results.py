@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMAS = (2, 3)
+NO_GPU = "no GPU"
 OPERATIONS = ("spmm", "sddmm", "softmax")
 
 Row = dict[str, Any]
@@ -30,7 +31,7 @@ class ResultFile:
 
     @property
     def gpu(self) -> str:
-        return self.data.get("device", {}).get("name", "no GPU")
+        return self.data.get("device", {}).get("name", NO_GPU)
 
     @property
     def date(self) -> str:

@@ -181,6 +181,19 @@ def test_the_newest_verified_times_count(tmp_path):
     assert cells[8:] == ["4", "3.58x (Table I)", "spmm_new"]
 
 
+def test_the_headline_is_of_one_gpu(tmp_path):
+    folder = tmp_path / "results"
+    write(folder, "spmm_h200", result([row(matrix(i), 10, peers=[("cusparse", 30)]) for i in range(4)]))
+    other = [row(matrix(i), 10, peers=[("cusparse", 50)]) for i in range(2)]
+    write(folder, "spmm_h100", result(other, gpu="NVIDIA H100", date="2026-12-01"))
+    write(folder, "sddmm_h100", result(other[:1], benchmark="sddmm", gpu="NVIDIA H100"))
+    page = page_of(tmp_path, folder)
+    assert {key: cells[2] for key, (_, cells) in headline_of(page).items() if "cusparse" in key} == {
+        "spmm-f32-cusparse": "3.00x"
+    }
+    assert "one GPU, NVIDIA H200; models, the table of problems and the changes are also of NVIDIA H100" in page
+
+
 def test_every_row_of_every_file_is_in_the_table(committed):
     data = json.loads(re.search(r'id="problems-data">(.*?)</script>', committed, re.DOTALL)[1])
     files = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
