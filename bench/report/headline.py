@@ -147,6 +147,15 @@ def _strip(answer: Answer) -> Strip:
     return Strip(claim.title, claim.beside, summary.geomean, summary.low, summary.high, paper=fact, tip=tip)
 
 
+def _shared_conditions(used: Sequence[ResultFile]) -> str:
+    """Of all lines of a chart; what differs between them stands below the table."""
+    days = sorted({result.day for result in used})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    names = len({result.name for result in used})
+    gpus = ", ".join(sorted({result.gpu for result in used}))
+    return f"{gpus}, {when}, {names} runs: commits and clocks below the table"
+
+
 def headline(results: Sequence[ResultFile]) -> str:
     """The first section of the page."""
     found = answers(results)
@@ -164,6 +173,7 @@ def headline(results: Sequence[ResultFile]) -> str:
     dense += [Strip(model.title, model.beside, model.ratio, None, None, tip=model.title) for model in models]
     axis = Axis("time of the other over ours", logarithmic=True)
     used = [answer.result for answer in found] + [model.result for model in models]
+    shared = _shared_conditions(used)
     return section(
         "headline",
         "Headline",
@@ -175,8 +185,8 @@ def headline(results: Sequence[ResultFile]) -> str:
         ),
         f'<div class="tiles">{tiles}</div>' if tiles else "",
         '<div class="charts">',
-        draw_strips("Beside sparse libraries", sparse, axis),
-        draw_strips("Beside dense products and dense models", dense, axis),
+        draw_strips("Beside sparse libraries", sparse, axis, shared),
+        draw_strips("Beside dense products and dense models", dense, axis, shared),
         "</div>",
         table(HEADS, rows, name="headline-table", attributes=attributes),
         conditions(result.conditions for result in used),

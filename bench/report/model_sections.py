@@ -20,11 +20,13 @@ MOST_POINTS = 120  # of a curve
 
 
 def _twins(result: ResultFile) -> str:
-    """Ratios of those rows that have a dense twin."""
+    """Ratios of those rows that have a dense twin, where there are several."""
     found = [(identity(row), faster[0]) for row in result.rows if (faster := speedup(row))]
     strips = [Strip(name, "", value, None, None, tip=f"{name}: {value:.2f}x") for name, value in found]
-    chart = draw_strips(f"{result.name}: beside the dense twin", strips, Axis("its time over ours", logarithmic=True))
-    return f'<div class="charts">{chart}</div>' if strips else ""
+    chart = draw_strips(
+        f"{result.name}: beside the dense twin", strips, Axis("its time over ours", logarithmic=True), result.conditions
+    )
+    return f'<div class="charts">{chart}</div>' if len(strips) > 1 else ""
 
 
 def _with_results(results: Sequence[ResultFile], benchmarks: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ def _decoder(result: ResultFile) -> list[ModelSpeedup]:
         faster = speedup(row)
         if faster and row["batch"] == 1:
             zeros = round(100 * row["sparsity"])
-            title, beside = f"decoder, batch 1, {zeros} % zeros", f"the dense decoder, {result.element}"
+            title, beside = f"decoder, batch 1, {zeros} % zeros", f"dense, {result.element}"
             found.append(ModelSpeedup(f"decoder-{zeros}-1", title, beside, *faster, result))
     return found
 

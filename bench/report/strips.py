@@ -41,7 +41,7 @@ def _strip(strip: Strip, across: Scale, y: float) -> str:
     return f'<g class="strip{slower}"><title>{text(strip.tip)}</title>{body}</g>{paper}{words}{value}'
 
 
-def draw_strips(title: str, strips: Sequence[Strip], axis: Axis) -> str:
+def draw_strips(title: str, strips: Sequence[Strip], axis: Axis, conditions: str) -> str:
     if not strips:
         return ""
     values = [value for strip in strips for value in (strip.mean, strip.low, strip.high, strip.paper) if value]
@@ -60,5 +60,6 @@ def draw_strips(title: str, strips: Sequence[Strip], axis: Axis) -> str:
     return (
         f'<figure class="chart strips"><figcaption>{text(title)}</figcaption><ul class="legend">{legend}</ul>'
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(title)}"><g class="grid">{lines}</g>'
-        f'<path class="rule" d="M{across.at(1):.1f} {TOP}V{bottom}"/>{labels}{body}</svg></figure>'
+        f'<path class="rule" d="M{across.at(1):.1f} {TOP}V{bottom}"/>{labels}{body}</svg>'
+        f'<p class="conditions">{text(conditions)}</p></figure>'
     )
