@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .axis import Axis
 from .markup import Cell, Content, conditions, count, digits, paragraph, section, table
 from .outliers import outliers
-from .problems import Problem, kind, newest
+from .problems import Problem, conditions_of, kind, newest
 from .ratios import geomean
 from .results import ResultFile
 from .roofline import (
@@ -70,7 +70,7 @@ def _roofline(title: str, problems: Sequence[Problem], element: str) -> Chart:
     rules = [Rule(tensor, f"{name}: {tensor:,.0f}"), Rule(loads, f"loads of B from L1: {loads:.1f}")]
     return Chart(
         f"{title}: roofline",
-        problems[0].result.conditions,
+        conditions_of(problems),
         Axis("useful operations a byte", logarithmic=True),
         Axis("useful TFLOP/s", logarithmic=True),
         series,
@@ -92,7 +92,7 @@ def _times(title: str, problems: Sequence[Problem]) -> Chart:
     ]
     return Chart(
         f"{title}: time beside the bound",
-        problems[0].result.conditions,
+        conditions_of(problems),
         Axis("bound by bytes and operations (us)", logarithmic=True),
         Axis("time (us)", logarithmic=True),
         series,

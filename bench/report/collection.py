@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from . import paper
 from .axis import Axis
 from .expected import missing_note
-from .figures import throughput
+from .imbalance import throughput
 from .markup import (
     Cell,
     Content,
@@ -22,7 +22,7 @@ from .markup import (
     subsection,
     table,
 )
-from .problems import Pair, Problem, kind, newest, pairs
+from .problems import Pair, Problem, conditions_of, kind, newest, pairs
 from .ratios import geomean, summarize
 from .results import ResultFile
 from .svg import Chart, Point, Rule, Series, grid
@@ -65,7 +65,7 @@ def _ratios_chart(title: str, compared: Sequence[Pair], fact: paper.Fact | None)
     )
     return Chart(
         title,
-        compared[0].problem.result.conditions,
+        conditions_of(pair.problem for pair in compared),
         Axis("zeros (%)"),
         Axis("cuSPARSE's time over ours", logarithmic=True),
         [Series(name, points, joined=False) for name, points in sorted(groups.items())],
@@ -84,7 +84,7 @@ def collection(results: Sequence[ResultFile]) -> str:
             continue
         summary = summarize(compared)
         result = compared[0].problem.result
-        used.append(result.conditions)
+        used.append(conditions_of(pair.problem for pair in compared))
         best = best_throughput([pair.problem for pair in compared])
         peak = f32_peak(result) if element == "f32" else None
         charts.append(_ratios_chart(f"{title} beside cuSPARSE", compared, fact))

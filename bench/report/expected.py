@@ -9,7 +9,13 @@ from .markup import count, missing, paragraph, section, table
 from .problems import kind, newest, pairs
 from .results import ResultFile
 
-PAPER = "./run bench --paper"
+NOTHING_YET = "nothing yet: no program measures it"
+
+
+def _piece(name: str) -> str:
+    """Of the command that measures everything of the paper."""
+    return f"./run bench --paper --only {name}"
+
 
 Present = Callable[[Sequence[ResultFile]], bool]
 
@@ -38,20 +44,23 @@ def _measured(operation: str, prefix: str) -> Present:
     return lambda results: bool(newest(results, kind(operation, None, "f32"), prefix=prefix))
 
 
-def _ablated(operation: str) -> Present:
+def _ablated(operation: str, begin: str = "") -> Present:
+    """Of an operation, over matrices whose names begin so."""
     return lambda results: any(
-        result.benchmark == "ablation" and result.problem.get("operation", "spmm") == operation for result in results
+        result.benchmark == "ablation"
+        and result.problem.get("operation", "spmm") == operation
+        and any(row["file"].startswith(begin) for row in result.rows)
+        for result in results
     )
+
+
+def _trained(results: Sequence[ResultFile]) -> bool:
+    return any(row.get("train") for result in results if result.benchmark == "transformer" for row in result.rows)
 
 
 def _over(operation: str, element: str) -> str:
     end = f"--dtype {element} --out bench/results/{operation}_GPU_dlmc_{element}.json"
     return f"./run bench {operation} {end}"
-
-
-def _made(operation: str, prefix: str) -> str:
-    source = f"--synthetic --baselines ../shared/baselines/{operation}_synthetic_h200.csv --filter {prefix}"
-    return f"./run bench {operation} {source} --out bench/results/{operation}_GPU_{prefix}.json"
 
 
 def _set(name: str) -> str:
@@ -64,31 +73,32 @@ def _example(name: str) -> str:
 
 EXPECTED = {
     "matrices": Expected(
-        "the matrix study of section II over the whole collection", PAPER, _benchmark("matrices", "matrix_study")
+        "the matrix study of section II over the whole collection", NOTHING_YET, _benchmark("matrices", "matrix_study")
     ),
-    "crossover": Expected("Fig. 1, from full to sparse", _set("crossover"), _measured("spmm", "crossover/")),
+    "crossover": Expected("Fig. 1, from full to sparse", _piece("spmm_crossover"), _measured("spmm", "crossover/")),
     "imbalance": Expected(
-        "Fig. 6, throughput against row-length CoV", _made("spmm", "imbalance"), _measured("spmm", "imbalance/")
+        "Fig. 6, throughput against row-length CoV",
+        _piece("ablation_row_variation"),
+        _ablated("spmm", "row_variation/"),
     ),
     "spmm-f32": Expected(
-        "Fig. 9 and Table I, SpMM f32", _over("spmm", "f32"), _compared("spmm", "dlmc", "f32", "cusparse")
+        "Fig. 9 and Table I, SpMM f32", _piece("spmm_dlmc_f32"), _compared("spmm", "dlmc", "f32", "cusparse")
     ),
-    "spmm-f16": Expected("Table I, SpMM f16", _over("spmm", "f16"), _compared("spmm", "dlmc", "f16", "cusparse")),
+    "spmm-f16": Expected("Table I, SpMM f16", _piece("spmm_dlmc_f16"), _compared("spmm", "dlmc", "f16", "cusparse")),
     "spmm-bf16": Expected("SpMM bf16 over DLMC", _over("spmm", "bf16"), _compared("spmm", "dlmc", "bf16", "cusparse")),
     "sddmm-f32": Expected(
-        "Fig. 9 and Table I, SDDMM f32", _over("sddmm", "f32"), _compared("sddmm", "dlmc", "f32", "cusparse")
+        "Fig. 9 and Table I, SDDMM f32", _piece("sddmm_dlmc_f32"), _compared("sddmm", "dlmc", "f32", "cusparse")
     ),
     "sddmm-f16": Expected("Table I, SDDMM f16", _over("sddmm", "f16"), _compared("sddmm", "dlmc", "f16", "cusparse")),
     "softmax": Expected("sparse softmax f32", _over("softmax", "f32"), _of_set("softmax", "dlmc", "f32")),
-    "rnn-spmm": Expected("Fig. 10, SpMM of recurrent layers", _set("rnn"), _measured("spmm", "rnn/")),
-    "rnn-sddmm": Expected("Fig. 10, SDDMM of recurrent layers", _made("sddmm", "rnn"), _measured("sddmm", "rnn/")),
-    "ablation-spmm": Expected(
-        "Table II, techniques of SpMM", "./run bench ablation --out bench/results/ablation_GPU.json", _ablated("spmm")
-    ),
-    "ablation-sddmm": Expected("Table II, techniques of SDDMM", PAPER, _ablated("sddmm")),
-    "transformer": Expected("the sparse Transformer", PAPER, _benchmark("transformer")),
-    "mobilenet": Expected("sparse MobileNetV1", PAPER, _benchmark("mobilenet", "mobilenetv1")),
-    "recurrent": Expected("RNN, GRU and LSTM cells", PAPER, _benchmark("recurrent", "rnn")),
+    "rnn-spmm": Expected("Fig. 10, SpMM of recurrent layers", _piece("spmm_rnn"), _measured("spmm", "rnn/")),
+    "rnn-sddmm": Expected("Fig. 10, SDDMM of recurrent layers", _piece("sddmm_rnn"), _measured("sddmm", "rnn/")),
+    "ablation-spmm": Expected("Table II, techniques of SpMM", _piece("ablation"), _ablated("spmm", "transformer/")),
+    "ablation-sddmm": Expected("Table II, techniques of SDDMM", NOTHING_YET, _ablated("sddmm")),
+    "transformer": Expected("the sparse Transformer", _piece("transformer"), _benchmark("transformer")),
+    "transformer-train": Expected("a training step of the Transformer", _piece("transformer_train"), _trained),
+    "mobilenet": Expected("sparse MobileNetV1", _piece("mobilenet"), _benchmark("mobilenet")),
+    "recurrent": Expected("RNN, GRU and LSTM cells", _piece("recurrent"), _benchmark("recurrent")),
     "decoder": Expected("a decoder of a language model", _example("decoder"), _benchmark("decoder")),
     "rigl": Expected("training with RigL", _example("rigl"), _benchmark("rigl")),
     "gnn": Expected("a graph network (GCN)", _example("gnn"), _benchmark("gnn")),

@@ -18,15 +18,11 @@ from .markup import (
     subsection,
     table,
 )
-from .problems import Problem, kind, newest, pairs
+from .problems import Problem, conditions_of, kind, newest, pairs
 from .results import ResultFile
 from .shared import SPMM_MADE, Shared
 from .shared import number as read_number
 from .svg import Chart, Point, Rule, Series, draw, grid, name_of
-
-
-def conditions_of(problems: Sequence[Problem]) -> str:
-    return problems[0].result.conditions if problems else ""
 
 
 def time_tip(problem: Problem, key: str, us: float) -> str:
@@ -148,7 +144,7 @@ def _lines(problems: Sequence[Problem], keys: Sequence[str]) -> list[Series]:
     return series
 
 
-def _stored_line(
+def stored_line(
     records: list[dict[str, str]], made: str, x_column: str, scale: float, column: str
 ) -> list[tuple[float, float]]:
     """(x, us) of the stored times of a made set."""
@@ -170,7 +166,7 @@ def crossover(results: Sequence[ResultFile], shared: Shared) -> str:
     series = _lines(found, keys)
     records = shared.records(SPMM_MADE)
     if records is not None:
-        stored = _stored_line(records, "crossover", "sparsity", 100, "sputnik_f32_us")
+        stored = stored_line(records, "crossover", "sparsity", 100, "sputnik_f32_us")
         tips = [Point(x, us, f"Sputnik: {digits(us)} us, {x:.0f} % zeros") for x, us in stored]
         series.insert(2, Series("sputnik (stored)", tips))
     row = found[0].row
@@ -196,58 +192,4 @@ def crossover(results: Sequence[ResultFile], shared: Shared) -> str:
         paragraph(words),
         absent,
         grid([chart, *_tokens(results)]),
-    )
-
-
-# --- Fig. 6 ----------------------------------------------------------------------------------------------------------
-
-
-def throughput(flops: float, us: float) -> float:
-    return flops / us / 1e6
-
-
-def imbalance(results: Sequence[ResultFile], shared: Shared) -> str:
-    """Throughput against the variation of row lengths, in percent of that with equal rows."""
-    found = newest(results, kind("spmm", None, "f32"), prefix="imbalance/")
-    series: list[Series] = []
-    lines = []
-    if found:
-        ordered = sorted(found, key=lambda problem: problem.row["row_variation"])
-        points = [(p.row["row_variation"], throughput(p.useful_flops, p.ours.us)) for p in ordered]
-        series.append(_relative("ours", points))
-        lines.append(conditions_of(found))
-    records = shared.records(SPMM_MADE)
-    for key, column in (("sputnik (stored)", "sputnik_f32_us"), ("cusparse (stored)", "cusparse_f32_us")):
-        stored = _stored_line(records or [], "imbalance", "row_cov", 1, column)
-        if stored:
-            series.append(_relative(key, [(variation, throughput(1, us)) for variation, us in stored]))
-    if series[len(lines) :]:
-        lines.append(f"stored: one H200, {SPMM_MADE}")
-    words = (
-        f"The paper: row swizzle keeps {paper.SWIZZLE_KEEPS.value} % of the throughput that rows of equal length have "
-        f"({paper.SWIZZLE_KEEPS.place})."
-    )
-    ends = [(name_of(one.key), one.points[-1]) for one in series]
-    words += "".join(f" {name} keeps {end.y:.0f} % at a CoV of {end.x:g}." for name, end in ends)
-    chart = Chart(
-        "Throughput as row lengths differ more",
-        "; ".join(lines),
-        Axis("row-length CoV"),
-        Axis("of that with equal rows (%)"),
-        series,
-        rules=[Rule(paper.SWIZZLE_KEEPS.value, f"paper: {paper.SWIZZLE_KEEPS.value} %", paper=True)],
-    )
-    absent = "" if records is not None else paragraph(f"Stored times are left out: {shared.reason(SPMM_MADE)}.")
-    return subsection(
-        "fig-6",
-        "Fig. 6: throughput against the variation of row lengths",
-        missing_note("imbalance", results),
-        beside(paragraph(words) + absent, draw(chart) if series else ""),
-    )
-
-
-def _relative(key: str, points: Sequence[tuple[float, float]]) -> Series:
-    whole = points[0][1]
-    return Series(
-        key, [Point(x, 100 * y / whole, f"{name_of(key)}: {100 * y / whole:.0f} % at CoV {x:.2f}") for x, y in points]
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from . import paper
 from .axis import Axis
 from .markup import Cell, conditions, count, paragraph, percent, ratio, ratio_cell, section, table, text
-from .models import model_speedups
-from .problems import BETTER_SPARSE, STORED, Condition, Pair, Problem, kind, newest, pairs
+from .models import ModelSpeedup, model_speedups
+from .problems import BETTER_SPARSE, STORED, Condition, Problem, files_of, kind, newest, pairs
 from .ratios import Summary, summarize
 from .results import ResultFile
 from .strips import Strip, draw_strips
@@ -78,8 +78,7 @@ def _claims() -> list[Claim]:
 class Answer:
     claim: Claim
     summary: Summary
-    result: ResultFile
-    compared: list[Pair]
+    files: list[ResultFile]  # of the run, and of what went on with it
 
 
 def _with_zeros(problems: Sequence[Problem], zeros: int | None) -> list[Problem]:
@@ -92,7 +91,7 @@ def answers(results: Sequence[ResultFile]) -> list[Answer]:
     for claim in _claims():
         compared = pairs(_with_zeros(newest(results, claim.condition, claim.other), claim.zeros), claim.other)
         if compared:
-            found.append(Answer(claim, summarize(compared), compared[0].problem.result, compared))
+            found.append(Answer(claim, summarize(compared), files_of(pair.problem for pair in compared)))
     return found
 
 
@@ -120,7 +119,7 @@ def _row(answer: Answer) -> list[Cell | str]:
         Cell(percent(summary.wins), summary.wins),
         count(summary.problems),
         Cell(f"{ratio(fact.value)} ({fact.place})", fact.value) if fact else "",
-        answer.result.name,
+        ", ".join(result.name for result in answer.files),
     ]
 
 
@@ -147,6 +146,10 @@ def _strip(answer: Answer) -> Strip:
     return Strip(claim.title, claim.beside, summary.geomean, summary.low, summary.high, paper=fact, tip=tip)
 
 
+def _model_strip(model: ModelSpeedup) -> Strip:
+    return Strip(model.title, model.beside, model.ratio, None, None, paper=model.paper, tip=model.title)
+
+
 def _shared_conditions(used: Sequence[ResultFile]) -> str:
     """Of all lines of a chart; what differs between them stands below the table."""
     days = sorted({result.day for result in used})
@@ -170,9 +173,9 @@ def headline(results: Sequence[ResultFile]) -> str:
         attributes.append(f'data-key="{text(model.key)}" data-ratio="{model.ratio!r}"')
     sparse = [_strip(answer) for answer in found if not answer.claim.dense]
     dense = [_strip(answer) for answer in found if answer.claim.dense]
-    dense += [Strip(model.title, model.beside, model.ratio, None, None, tip=model.title) for model in models]
+    dense += [_model_strip(model) for model in models]
     axis = Axis("time of the other over ours", logarithmic=True)
-    used = [answer.result for answer in found] + [model.result for model in models]
+    used = [result for answer in found for result in answer.files] + [model.result for model in models]
     shared = _shared_conditions(used)
     return section(
         "headline",

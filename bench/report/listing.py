@@ -10,7 +10,7 @@ from .markup import paragraph, section, text
 from .problems import BETTER_SPARSE, Problem, problems_of
 from .results import OPERATIONS, ResultFile, Row
 from .roofline import bound_us, is_outlier, over_limit
-from .rows import identity
+from .rows import OURS, fastest, identity
 
 # key, head, whether it is a number
 COLUMNS = (
@@ -76,14 +76,14 @@ def _other(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {key: row[key] for key in ("m", "k", "n") if isinstance(row.get(key), (int, float))}
     if isinstance(row.get("sparsity"), (int, float)):
         found["zeros"] = _rounded(100 * row["sparsity"])
-    sides = [side for side in (row, row.get("sparse"), row.get("whole")) if isinstance(side, dict)]
-    for side in sides:
+    ours = (row, row.get("sparse"), row.get("whole"), row.get("sides", {}).get(OURS))
+    for side in (side for side in ours if isinstance(side, dict)):
         if isinstance(side.get("median_us"), (int, float)):
             found["ours"], found["spread"] = _rounded(side["median_us"]), _rounded(side.get("spread_us"))
             break
-    dense = row.get("dense")
-    if isinstance(dense, dict) and dense.get("median_us") and found.get("ours"):
-        found["dense"] = _rounded(dense["median_us"] / found["ours"])
+    twin = fastest(row)
+    if twin:
+        found["dense"] = _rounded(twin.ratio)
     for reason in ("skipped", "failure"):
         if reason in row:
             found["family"] = f"{reason}: {row[reason]}"

@@ -11,27 +11,17 @@ from .generic import generic_table
 from .markup import Cell, Content, beside, conditions, count, number, paragraph, ratio_cell, section, subsection, table
 from .models import newest_of
 from .results import ResultFile, Row
-from .rows import identity, is_right, speedup
-from .strips import Strip, draw_strips
+from .rows import OURS, fastest, is_right, speedup
+from .sides import has_sides, sides
 from .svg import Chart, Point, Rule, Series, draw, grid
 
 GIGABYTE = 1e9
 MOST_POINTS = 120  # of a curve
 
 
-def _twins(result: ResultFile) -> str:
-    """Ratios of those rows that have a dense twin, where there are several."""
-    found = [(identity(row), faster[0]) for row in result.rows if (faster := speedup(row))]
-    strips = [Strip(name, "", value, None, None, tip=f"{name}: {value:.2f}x") for name, value in found]
-    chart = draw_strips(
-        f"{result.name}: beside the dense twin", strips, Axis("its time over ours", logarithmic=True), result.conditions
-    )
-    return f'<div class="charts">{chart}</div>' if len(strips) > 1 else ""
-
-
 def _with_results(results: Sequence[ResultFile], benchmarks: Sequence[str]) -> str:
     known = [result for result in results if result.benchmark in benchmarks]
-    return "".join(_twins(result) + generic_table(result) for result in known)
+    return "".join(sides(result) if has_sides(result) else generic_table(result) for result in known)
 
 
 # --- The paper's -----------------------------------------------------------------------------------------------------
@@ -62,8 +52,29 @@ def transformer(results: Sequence[ResultFile]) -> str:
         paragraph(words),
         table(heads, rows),
         missing_note("transformer", results),
+        missing_note("transformer-train", results),
         _with_results(results, ("transformer",)),
     )
+
+
+def _mobilenet_here(results: Sequence[ResultFile]) -> list[Series]:
+    """Ours and the dense network of one image in f32, at the accuracy that the paper's of that width has."""
+    result = newest_of(results, "mobilenet")
+    accuracy = {(model.width, bool(model.zeros)): model.accuracy for model in paper.MOBILENETS}
+    points: dict[str, dict[float, Point]] = {"Vostok, here": {}, "dense fp32, here": {}}
+    for row in result.rows if result else ():
+        if row.get("batch") != 1 or row.get("element") != "f32":
+            continue
+        twin = fastest(row, "fp32 ")
+        for name, side, width, is_sparse in (
+            ("Vostok, here", OURS, row["sparse_width"], True),
+            ("dense fp32, here", twin.name if twin else "", row["dense_width"], False),
+        ):
+            frames = row.get("sides", {}).get(side, {}).get("frames_s")
+            if frames and (width, is_sparse) in accuracy:
+                tip = f"{name}, width {width}: {frames:,.0f} frames/s"
+                points[name][width] = Point(frames, accuracy[width, is_sparse], tip)
+    return [Series(name, [found[width] for width in sorted(found)]) for name, found in points.items() if found]
 
 
 def mobilenet(results: Sequence[ResultFile]) -> str:
@@ -83,16 +94,21 @@ def mobilenet(results: Sequence[ResultFile]) -> str:
             ]
         )
     series = []
-    for name, is_sparse in (("sparse 1x1 convolutions", True), ("dense", False)):
+    for name, is_sparse in (("the paper, sparse", True), ("the paper, dense", False)):
         models = [model for model in paper.MOBILENETS if bool(model.zeros) == is_sparse]
         tips = [f"{name}, width {m.width}: {m.frames_s:,.0f} frames/s, {m.accuracy} %" for m in models]
         series.append(Series(name, [Point(m.frames_s, m.accuracy, tip) for m, tip in zip(models, tips)]))
+    here = _mobilenet_here(results)
+    measured = newest_of(results, "mobilenet")
+    here_conditions = [measured.conditions + ", accuracies of the paper's networks"] if measured and here else []
     chart = Chart(
-        "MobileNetV1 as the paper has it",
-        f"the paper: {paper.MACHINE}, batch 1, 224x224, {len(paper.MOBILENETS)} networks",
-        Axis("frames/s"),
+        "MobileNetV1: speed and accuracy",
+        "; ".join(
+            [f"the paper: {paper.MACHINE}, batch 1, 224x224, {len(paper.MOBILENETS)} networks", *here_conditions]
+        ),
+        Axis("frames/s", logarithmic=bool(here)),
         Axis("top-1 accuracy (%)"),
-        series,
+        [*series, *here],
     )
     words = (
         "1x1 convolutions with 90 % zeros, the first layer dense, 224x224, batch 1. At about equal accuracy the "
@@ -105,7 +121,7 @@ def mobilenet(results: Sequence[ResultFile]) -> str:
         "Sparse MobileNetV1",
         paragraph(words),
         missing_note("mobilenet", results),
-        _with_results(results, ("mobilenet", "mobilenetv1")),
+        _with_results(results, ("mobilenet",)),
         beside(table(heads, rows), draw(chart)),
     )
 
@@ -124,8 +140,8 @@ def _decoder_charts(result: ResultFile) -> list[Chart]:
     for row in sorted(right, key=_zeros):
         faster = speedup(row)
         if faster:
-            tip = f"{faster[0]:.2f}x at {_zeros(row):.0f} % zeros, batch {row['batch']}"
-            speeds.setdefault(f"batch {row['batch']}", []).append(Point(_zeros(row), faster[0], tip))
+            tip = f"{faster.ratio:.2f}x at {_zeros(row):.0f} % zeros, batch {row['batch']}"
+            speeds.setdefault(f"batch {row['batch']}", []).append(Point(_zeros(row), faster.ratio, tip))
         for side in ("sparse", "dense"):
             read = row[side].get("read_bytes", row[side].get("linear_bytes"))
             if read:
@@ -165,8 +181,8 @@ def _decoder_rows(result: ResultFile) -> list[list[Content]]:
             [
                 Cell(f"{_zeros(row):.0f} %", _zeros(row)),
                 count(row["batch"]),
-                ratio_cell(faster[0] if faster else None, strong=True),
-                Cell("-") if not faster or faster[1] is None else Cell(f"{100 * faster[1]:.1f} %", faster[1]),
+                ratio_cell(faster.ratio if faster else None, strong=True),
+                Cell("-") if not faster or faster.noise is None else Cell(f"{100 * faster.noise:.1f} %", faster.noise),
                 number(row["sparse"].get("median_us"), 4),
                 number(row["dense"].get("median_us"), 4),
                 number(row["sparse"].get("tokens_s"), 4),
@@ -232,7 +248,6 @@ recurrent = _plain(
     "RNN, GRU and LSTM cells with sparse weights over 100 steps beside dense ones. The products alone: Fig. 10.",
     "recurrent",
     "recurrent",
-    "rnn",
 )
 gcn = _plain(
     "gcn",

@@ -11,8 +11,9 @@ from .ceilings import roofline
 from .changes import changes
 from .collection import collection
 from .expected import not_measured
-from .figures import crossover, imbalance, matrices
+from .figures import crossover, matrices
 from .headline import headline
+from .imbalance import imbalance
 from .listing import listing
 from .markup import paragraph, section, text
 from .model_sections import host, models

@@ -79,3 +79,9 @@ MOBILENETS = (
 )
 # Sparse and dense widths of about equal accuracy
 MOBILENET_PAIRS = ((1.3, 1.0), (1.5, 1.2), (1.8, 1.4))
+
+
+def mobilenet_ratio(wide: float, narrow: float) -> float:
+    """Frames a second of the sparse network of one width over those of the dense one of another."""
+    frames = {(model.width, bool(model.zeros)): model.frames_s for model in MOBILENETS}
+    return frames[wide, True] / frames[narrow, False]

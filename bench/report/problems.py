@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -142,17 +143,36 @@ def kind(benchmark: str, suite: str | None, element: str, *, math: str = "accura
     return holds
 
 
+def _parts(results: Iterable[ResultFile]) -> list[list[ResultFile]]:
+    """Files of one run that went on in others: NAME, NAME_rest, NAME_rest2."""
+    groups: dict[str, list[ResultFile]] = {}
+    for result in results:
+        groups.setdefault(re.sub(r"_rest\d*$", "", result.name), []).append(result)
+    return list(groups.values())
+
+
 def newest(
     results: Sequence[ResultFile], condition: Condition, other: str | None = None, prefix: str = ""
 ) -> list[Problem]:
-    """Of one file, the problems that were measured beside `other`: of those files that have nearly as many as any the
+    """Of one run, the problems that were measured beside `other`: of those runs that have nearly as many as any the
     newest, before others one in which a sparse or dense library ran itself. `prefix`: of the problems' names."""
     candidates = []
-    for result in filter(condition, results):
-        named = [problem for problem in problems_of(result) if problem.matrix.startswith(prefix)]
+    for run in _parts(filter(condition, results)):
+        parts = sorted(run, key=lambda result: result.date)
+        last = {problem.label: problem for part in parts for problem in problems_of(part)}
+        named = [problem for problem in last.values() if problem.matrix.startswith(prefix)]
         found = [problem for problem in named if other is None or other in problem.others]
         if found:
-            candidates.append((any(_ran_here(problem) for problem in found), result.date, found))
+            candidates.append((any(_ran_here(problem) for problem in found), parts[-1].date, found))
     most = max((len(found) for _, _, found in candidates), default=0)
     large = [candidate for candidate in candidates if len(candidate[2]) >= 0.8 * most]
     return max(large, key=lambda candidate: candidate[:2])[2] if large else []
+
+
+def files_of(problems: Iterable[Problem]) -> list[ResultFile]:
+    """Each once."""
+    return list({problem.result.name: problem.result for problem in problems}.values())
+
+
+def conditions_of(problems: Iterable[Problem]) -> str:
+    return "; ".join(result.conditions for result in files_of(problems))

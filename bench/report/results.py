@@ -128,6 +128,13 @@ def _check_decoder(row: Row, where: str) -> None:
         _check_times(row.get(side), f"{where}, '{side}'")
 
 
+def _check_sides(row: Row, where: str) -> None:
+    _need(dict, row.get("sides", {}), f"{where}, 'sides'", "what they are")
+    for name, side in row.get("sides", {}).items():
+        _check_times(side, f"{where}, 'sides'")
+        _need(NUMBER, side.get("median_us"), f"{where}, 'sides'", f"'median_us' of '{name}'")
+
+
 def _check_ablation(row: Row, where: str) -> None:
     _need(str, row.get("file"), where, "'file'")
     for without in row.get("without", []):
@@ -155,6 +162,7 @@ def _check(data: Any) -> None:
     for index, row in enumerate(data["rows"]):
         where = f"row {index}"
         _need(dict, row, where, "the row")
+        _check_sides(row, where)
         if data["benchmark"] in CHECKS:
             CHECKS[data["benchmark"]](row, where)
 

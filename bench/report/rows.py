@@ -1,12 +1,16 @@
-"""What is said of a row of any benchmark: which problem it is, and whether ours and a dense twin are in it."""
+"""What is said of a row of any benchmark: which problem it is, and how long others took for the same."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .results import Row
 
+OURS = "vostok"  # of a row's `sides`; others of ours begin with it
+
 # Fields that say which problem a row is, rather than what was measured.
-NAMES = ("name", "model", "problem", "family", "cell", "layer", "mask", "attention", "mode", "math", "element", "dtype")
-SIZES = ("m", "k", "n", "width", "states", "hidden", "sparsity", "zeros", "batch", "inputs", "classes")
+NAMES = ("name", "model", "problem", "family", "cell", "layer", "mask", "numbers", "element", "math", "mode")
+SIZES = ("m", "k", "n", "width", "sparse_width", "dense_width", "states", "sparsity", "batch", "train", "inputs")
 
 
 def identity(row: Row) -> str:
@@ -14,7 +18,7 @@ def identity(row: Row) -> str:
     if "file" in row:
         return f"{row['file']} n={row.get('n')}"
     names = [row[key] for key in NAMES if isinstance(row.get(key), str)]
-    sizes = [f"{key}={row[key]}" for key in SIZES if isinstance(row.get(key), (str, int, float))]
+    sizes = [f"{key.replace('_', ' ')}={row[key]}" for key in SIZES if isinstance(row.get(key), (str, int, float))]
     return " ".join(names + sizes)
 
 
@@ -24,15 +28,52 @@ def is_right(row: Row) -> bool:
     return bool(checked) and all(side["verified"] for side in checked)
 
 
-def speedup(row: Row) -> tuple[float, float | None] | None:
-    """The dense twin's time over ours, and the noise of it; None where a row has no such twin or was wrong."""
+@dataclass(frozen=True)
+class Twin:
+    """Another way to compute the same: its time over ours."""
+
+    name: str
+    ratio: float
+    noise: float | None  # of the ratio, from both spreads; None where one is not known
+
+
+def _twin(name: str, other: Row, ours: Row) -> Twin | None:
+    if not other.get("median_us") or not ours.get("median_us"):
+        return None
+    spreads = [side.get("spread_us") for side in (other, ours)]
+    noise = None
+    if None not in spreads:
+        noise = sum(spread / side["median_us"] for spread, side in zip(spreads, (other, ours)))
+    return Twin(name, other["median_us"] / ours["median_us"], noise)
+
+
+def speedup(row: Row) -> Twin | None:
+    """Of a row with `dense` and `sparse`; None where it has no such twin, or was wrong."""
     dense, sparse = row.get("dense"), row.get("sparse")
     if not isinstance(dense, dict) or not isinstance(sparse, dict) or not is_right(row):
         return None
-    if not dense.get("median_us") or not sparse.get("median_us"):
-        return None
-    spreads = [side.get("spread_us") for side in (dense, sparse)]
-    noise = None
-    if None not in spreads:
-        noise = sum(spread / side["median_us"] for spread, side in zip(spreads, (dense, sparse)))
-    return dense["median_us"] / sparse["median_us"], noise
+    return _twin("dense", dense, sparse)
+
+
+def twins(row: Row) -> list[Twin]:
+    """Every other way that was right, if ours was."""
+    sides = row.get("sides")
+    if not isinstance(sides, dict):
+        pair = speedup(row)
+        return [pair] if pair else []
+    ours = sides.get(OURS, {})
+    if not ours.get("verified"):
+        return []
+    others = [(name, side) for name, side in sides.items() if not name.startswith(OURS) and side.get("verified")]
+    return [twin for name, side in others if (twin := _twin(name, side, ours))]
+
+
+def fastest(row: Row, *begin: str) -> Twin | None:
+    """The fastest other way whose name begins so; of any name where none is given."""
+    found = [twin for twin in twins(row) if not begin or twin.name.startswith(begin)]
+    return min(found, key=lambda twin: twin.ratio) if found else None
+
+
+def bytes_needed(side: Row) -> float | None:
+    """Device memory at most during a call."""
+    return side["peak_bytes"] + side.get("outside_bytes", 0) if "peak_bytes" in side else None

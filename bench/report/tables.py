@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from .axis import Axis
 from .expected import missing_note
-from .figures import conditions_of
 from .markup import (
     Cell,
     Content,
@@ -21,7 +20,19 @@ from .markup import (
     subsection,
     table,
 )
-from .problems import BATCHES, BETTER_SPARSE, STORED, Pair, Problem, Time, kind, model_and_batch, newest, pairs
+from .problems import (
+    BATCHES,
+    BETTER_SPARSE,
+    STORED,
+    Pair,
+    Problem,
+    Time,
+    conditions_of,
+    kind,
+    model_and_batch,
+    newest,
+    pairs,
+)
 from .ratios import geomean, summarize
 from .results import ResultFile, Row
 from .shared import RNN, Record, Shared
@@ -156,8 +167,9 @@ def _slowdowns(results: Sequence[ResultFile], operation: str) -> dict[str, dict[
     for (matrix, n), row in newest_rows.items():
         for without in row["without"]:
             columns = found.setdefault(without["technique"], {})
-            if "slowdown" in without:
-                columns.setdefault(model_and_batch(matrix, n) or "other", []).append(without["slowdown"])
+            column = model_and_batch(matrix, n)
+            if column and "slowdown" in without:
+                columns.setdefault(column, []).append(without["slowdown"])
     return found
 
 

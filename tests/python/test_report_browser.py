@@ -1,17 +1,13 @@
 """The page of `./run report` in a browser without a window: no script error, tables that sort, themes, widths."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from made_results import matrix, result, row, write
+from made_results import ROOT, matrix, report, result, row, write
 
-ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--headless",
@@ -41,9 +37,8 @@ def browser():
 
 
 def make(out, results):
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "bench"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "report", "--out", out, "--results", results, "--shared", out.parent / "nothing"]
-    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+    done = report("--out", out, "--results", results, "--shared", out.parent / "nothing")
+    assert done.returncode == 0, done.stderr
     return out
 
 
