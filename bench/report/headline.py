@@ -173,7 +173,7 @@ def headline(results: Sequence[ResultFile]) -> str:
         attributes.append(f'data-key="{text(model.key)}" data-ratio="{model.ratio!r}"')
     sparse = [_strip(answer) for answer in found if not answer.claim.dense]
     dense = [_strip(answer) for answer in found if answer.claim.dense]
-    dense += [_model_strip(model) for model in models]
+    whole = [_model_strip(model) for model in models]
     axis = Axis("time of the other over ours", logarithmic=True)
     used = [result for answer in found for result in answer.files] + [model.result for model in models]
     shared = _shared_conditions(used)
@@ -187,9 +187,10 @@ def headline(results: Sequence[ResultFile]) -> str:
             "to the 90th percentile. Noise is what the spread of the times makes of the mean."
         ),
         f'<div class="tiles">{tiles}</div>' if tiles else "",
-        '<div class="charts">',
-        draw_strips("Beside sparse libraries", sparse, axis, shared),
-        draw_strips("Beside dense products and dense models", dense, axis, shared),
+        '<div class="columns">',
+        draw_strips("Products beside sparse libraries", sparse, axis, shared),
+        draw_strips("Products beside dense ones", dense, axis, shared),
+        draw_strips("Models beside dense ones", whole, axis, shared),
         "</div>",
         table(HEADS, rows, name="headline-table", attributes=attributes),
         conditions(result.conditions for result in used),

@@ -13,7 +13,7 @@ from .models import newest_of
 from .results import ResultFile, Row
 from .rows import OURS, fastest, is_right, speedup
 from .sides import has_sides, sides
-from .svg import Chart, Point, Rule, Series, draw, grid
+from .svg import Chart, Point, Rule, Series, draw, grid, name_of
 
 GIGABYTE = 1e9
 MOST_POINTS = 120  # of a curve
@@ -61,18 +61,18 @@ def _mobilenet_here(results: Sequence[ResultFile]) -> list[Series]:
     """Ours and the dense network of one image in f32, at the accuracy that the paper's of that width has."""
     result = newest_of(results, "mobilenet")
     accuracy = {(model.width, bool(model.zeros)): model.accuracy for model in paper.MOBILENETS}
-    points: dict[str, dict[float, Point]] = {"Vostok, here": {}, "dense fp32, here": {}}
+    points: dict[str, dict[float, Point]] = {"ours": {}, "dense fp32, here": {}}
     for row in result.rows if result else ():
         if row.get("batch") != 1 or row.get("element") != "f32":
             continue
         twin = fastest(row, "fp32 ")
         for name, side, width, is_sparse in (
-            ("Vostok, here", OURS, row["sparse_width"], True),
+            ("ours", OURS, row["sparse_width"], True),
             ("dense fp32, here", twin.name if twin else "", row["dense_width"], False),
         ):
             frames = row.get("sides", {}).get(side, {}).get("frames_s")
             if frames and (width, is_sparse) in accuracy:
-                tip = f"{name}, width {width}: {frames:,.0f} frames/s"
+                tip = f"{name_of(name)}, width {width}: {frames:,.0f} frames/s"
                 points[name][width] = Point(frames, accuracy[width, is_sparse], tip)
     return [Series(name, [found[width] for width in sorted(found)]) for name, found in points.items() if found]
 

@@ -18,8 +18,13 @@ def identity(row: Row) -> str:
     if "file" in row:
         return f"{row['file']} n={row.get('n')}"
     names = [row[key] for key in NAMES if isinstance(row.get(key), str)]
-    sizes = [f"{key.replace('_', ' ')}={row[key]}" for key in SIZES if isinstance(row.get(key), (str, int, float))]
-    return " ".join(names + sizes)
+    for key in SIZES:
+        value = row.get(key)
+        if isinstance(value, bool):
+            names += [key] if value else []
+        elif isinstance(value, (str, int, float)):
+            names.append(f"{key.replace('_', ' ')}={value}")
+    return " ".join(names)
 
 
 def is_right(row: Row) -> bool:

@@ -11,6 +11,7 @@ from .rows import OURS, bytes_needed, fastest, identity
 from .strips import Strip, draw_strips
 
 MOST_STRIPS = 24
+MOST_IN_ONE = 8  # strips of a chart; more are drawn as two
 # Fields of a side, their heads, and by how much they are multiplied.
 FACTS = (
     ("tokens_s", "Tokens/s", 1),
@@ -65,7 +66,9 @@ def _strips(result: ResultFile) -> str:
             strips.append(Strip(identity(row), twin.name, twin.ratio, None, None, tip=tip))
     title = f"{result.name}: the fastest other way, {len(strips)} of {len(result.rows)} cases"
     axis = Axis("its time over ours", logarithmic=True)
-    return f'<div class="charts">{draw_strips(title, strips, axis, result.conditions)}</div>' if strips else ""
+    half = (len(strips) + 1) // 2 if len(strips) > MOST_IN_ONE else len(strips)
+    charts = [draw_strips(title, part, axis, result.conditions) for part in (strips[:half], strips[half:])]
+    return f'<div class="charts">{"".join(charts)}</div>' if strips else ""
 
 
 def _left_out(result: ResultFile) -> str:

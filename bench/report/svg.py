@@ -116,10 +116,10 @@ class Look:
 
 def looks(series: Sequence[Series]) -> list[Look]:
     """Known names look as they do everywhere; others in turn, none like another."""
-    used: set[str] = set()
+    names = [one.key.removesuffix(" (stored)") for one in series]
+    used = {COLOURS[name] for name in names if name in COLOURS}
     found = []
-    for one in series:
-        base = one.key.removesuffix(" (stored)")
+    for base in names:
         if base in COLOURS:
             look = Look(COLOURS[base], LOOKS[base])
         else:

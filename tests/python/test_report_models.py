@@ -62,7 +62,7 @@ def test_mobilenet_stands_beside_the_fastest_dense_network_of_like_accuracy(tmp_
     lines = {key: cells for key, (_, cells) in headline_of(page).items()}
     assert list(lines) == ["mobilenet-1.3"]
     assert lines["mobilenet-1.3"][2] == "2.50x" and lines["mobilenet-1.3"][9] == f"{2874 / 2518:.2f}x"
-    assert "Vostok, here, width 1.3: 10,000 frames/s" in page
+    assert "Vostok, width 1.3: 10,000 frames/s" in page
     assert "dense fp32, here, width 1.0: 4,000 frames/s" in page
 
 
