@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .markup import Cell, Content, folded, number, paragraph, table
 from .problems import Problem
-from .roofline import CEILINGS, MOST_OVER, dense_us, is_outlier, memory_us, over_limit
+from .roofline import CEILINGS, MOST_OVER, dense_us, is_outlier, operands_us, over_limit
 
 HEADS = (
     "Matrix",
@@ -36,7 +36,7 @@ def _row(problem: Problem) -> list[Content]:
         Cell(f"{problem.zeros:.0f} %", problem.zeros),
         problem.family,
         number(problem.ours.us),
-        number(memory_us(problem)),
+        number(operands_us(problem)),
         number(dense_us(problem)),
     ]
 

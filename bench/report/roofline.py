@@ -73,6 +73,13 @@ def bound_us(problem: Problem) -> float | None:
 MOST_OVER = 2  # times the limit: more is an outlier
 
 
+def operands_us(problem: Problem) -> float:
+    """Of the bytes of all operands, the matrix in compressed rows with indices of 2 bytes."""
+    row = problem.row
+    size = 4 if problem.result.element == "f32" else 2
+    return (row["nonzeros"] * (size + 2) + (row["m"] + row["k"]) * row["n"] * size) / CEILINGS.memory
+
+
 def dense_us(problem: Problem) -> float:
     """Of the whole product by a dense library."""
     row = problem.row
@@ -84,7 +91,7 @@ def dense_us(problem: Problem) -> float:
 def over_limit(problem: Problem) -> float:
     """Its time over what another way would take: a launch, and bytes or the dense product, whichever is longer. That
     bound is in result files since they tell of it."""
-    bound = problem.row["ours"].get("bound_us") or max(memory_us(problem), dense_us(problem))
+    bound = problem.row["ours"].get("bound_us") or max(operands_us(problem), dense_us(problem))
     return problem.ours.us / (CEILINGS.launch_us + bound)
 
 
