@@ -25,6 +25,7 @@ def calls(device):
     statistics = torch.randn(2, 6, device=device)
     dy = torch.randn(2, 6, 5, device=device)
     packed, head = OPS.pack(values.detach(), *structure, 2)
+    square = matrix(6, 6, density=0.5, device=device)[0][1:3]
     return {
         "linear": (OPS.linear, (x, values, *structure, bias, residual), {"activation": "gelu"}),
         "spmm": (OPS.spmm, (values, *structure, dense, bias), {"scale": 0.5}),
@@ -32,6 +33,11 @@ def calls(device):
         "softmax": (OPS.softmax, (values, *structure, 0.7), {}),
         "softmax_backward": (OPS.softmax_backward, (probabilities.detach(), gradient.detach(), *structure, 0.7), {}),
         "attention": (OPS.attention, (q, k, v, *structure[:2], 0.5), {}),
+        "attention of heads side by side": (
+            OPS.attention,
+            (*(part.transpose(0, 1) for part in torch.randn(6, 2, 12, device=device).split(4, -1)), *square, 0.5),
+            {"math": "strict"},
+        ),
         "attention_backward": (
             OPS.attention_backward,
             (dy, q.detach(), k.detach(), v.detach(), statistics, *structure[:2], 0.5),

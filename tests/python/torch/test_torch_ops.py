@@ -145,6 +145,55 @@ def test_softmax_and_attention_are_those_of_the_dense_scores(device, dtype):
         assert_close(tensor.grad, other.grad, factor=16)
 
 
+def heads_of(tensor, heads, size):
+    """Queries, keys and values [heads, tokens, size], as a product [tokens, heads * 3 * size] leaves them."""
+    return tensor.view(-1, heads, 3, size).permute(2, 1, 0, 3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_attention_reads_heads_that_lie_side_by_side_without_a_copy(device, dtype):
+    mask = vt.BandedMask(3)
+    q, k, v = heads_of(torch.randn(10, 4 * 3 * 8, device=device).to(dtype), 4, 8)
+    packed = vt.attention(q.contiguous(), k.contiguous(), v.contiguous(), mask)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        found = vt.attention(q, k, v, mask)
+    assert torch.equal(found, packed)
+    assert found.transpose(0, 1).is_contiguous(), "heads of the output lie side by side, too"
+    assert not [event for event in profile.key_averages() if event.key in ("aten::copy_", "aten::clone")]
+    mixed = vt.attention(q.contiguous(), k, v.mT.contiguous().mT, mask)  # the last is copied
+    assert mixed.is_contiguous() and torch.equal(mixed, packed)
+    sequences = [part.unflatten(0, (2, 2)) for part in (q, k, v)]
+    assert torch.equal(vt.attention(*sequences, mask).flatten(0, 1), packed)
+    # Two axes of heads that cannot be taken as one:
+    apart = [part.unflatten(0, (2, 2)).transpose(0, 1) for part in (q, k, v)]
+    assert torch.equal(vt.attention(*apart, mask).transpose(0, 1).flatten(0, 1), packed)
+
+
+def test_gradients_of_heads_side_by_side_are_those_of_packed_ones(device):
+    mask = vt.BandedMask(3)
+    qkv = torch.randn(10, 4 * 3 * 8, device=device, requires_grad=True)
+    weight_of = torch.randn(4, 10, 8, device=device)
+    (found,) = torch.autograd.grad((vt.attention(*heads_of(qkv, 4, 8), mask) * weight_of).sum(), qkv)
+    parts = [part.contiguous() for part in heads_of(qkv, 4, 8)]
+    (packed,) = torch.autograd.grad((vt.attention(*parts, mask) * weight_of).sum(), qkv)
+    assert torch.equal(found, packed)
+
+
+def test_attention_takes_the_math_of_its_products(device, fresh):
+    q, k, v = (torch.randn(2, 10, 8, device=device) for _ in range(3))
+    mask = vt.BandedMask(4)
+    wide = [tensor.double() for tensor in (q, k, v)]
+    places = vt.dense(mask.csr(10, 10, device)) != 0
+    exact = torch.softmax((wide[0] @ wide[1].mT / 8**0.5).masked_fill(~places, float("-inf")), -1) @ wide[2]
+    misses = {}
+    for math in ("strict", "accurate", "tf32"):
+        assert_close(vt.attention(q, k, v, mask, math=math), exact, factor=2**10 if math == "tf32" else 8)
+        misses[math] = fresh.misses
+    assert len(set(misses.values())) == 3, "each is a plan of its own"
+    with pytest.raises(ValueError, match="math is 'exact', and may be"):
+        vt.attention(q, k, v, mask, math="exact")
+
+
 def test_banded_and_dense_masks_are_made_once(device, fresh):
     q = torch.randn(2, 10, 4, device=device)
     mask = vt.BandedMask(3, causal=True)

@@ -17,24 +17,68 @@ from ._registry import below_autograd, casting, is_plain, refuse_transforms, reg
 from ._softmax import once
 
 SCHEMA = (
-    "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none') "
-    "-> (Tensor, Tensor)"
+    "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none', "
+    "str math='accurate') -> (Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
     "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor saved, Tensor row_offsets, Tensor column_indices, "
-    "float scale) -> (Tensor, Tensor, Tensor)"
+    "float scale, str math='accurate') -> (Tensor, Tensor, Tensor)"
 )
 
 
-def _problem(q: torch.Tensor, v: torch.Tensor, addresses: int, saved: str) -> SparseAttention:
+def _problem(q: torch.Tensor, v: torch.Tensor, addresses: int, saved: str, math: str, **layout: Any) -> SparseAttention:
     return SparseAttention(
         n=q.shape[-1],
         value_size=v.shape[-1],
         batch=_math.prod(q.shape[:-2]),
         element=ELEMENTS[q.dtype],
         alignment_bytes=alignment_of(addresses),
+        math=math,
         saved=saved,
+        **layout,
     )
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """Elements between two rows and between two heads of [.., rows, size]; None: kernels cannot read it as it lies.
+    Heads lie behind one another or, where a row of each fits between two rows of one, side by side."""
+    rows, size = tensor.shape[-2:]
+    leading, batch, stride = tensor.stride(-2), 1, 0
+    if tensor.stride(-1) != 1 or leading < size:
+        return None
+    for axis in range(tensor.dim() - 3, -1, -1):
+        if tensor.shape[axis] == 1:
+            continue
+        stride = stride or tensor.stride(axis)
+        if tensor.stride(axis) != batch * stride:
+            return None
+        batch *= tensor.shape[axis]
+    behind = stride >= (rows - 1) * leading + size
+    if batch > 1 and not behind and not size <= stride <= (leading - size) // (batch - 1):
+        return None
+    return leading, stride
+
+
+def _are_side_by_side(q: torch.Tensor) -> bool:
+    """Whether the heads of queries lie so: those of the output then do, too."""
+    if q.is_contiguous():
+        return False
+    strides = _strides(q)
+    return strides is not None and 0 < strides[1] < q.shape[-2] * strides[0]
+
+
+def _empty_output(q: torch.Tensor, shape: tuple[Any, ...]) -> torch.Tensor:
+    if not _are_side_by_side(q):
+        return q.new_empty(shape)
+    return q.new_empty((shape[-2], *shape[:-2], shape[-1])).movedim(0, -2)
+
+
+def _laid_out(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, int]]:
+    """The tensor, or a copy where kernels cannot read it as it lies, and the problem's fields of its layout."""
+    strides = None if tensor.is_contiguous() else _strides(tensor)
+    if strides is None:
+        return tensor.contiguous(), {}
+    return tensor, {f"{name}_leading": strides[0], f"{name}_stride": strides[1]}
 
 
 def _joined(*tensors: torch.Tensor) -> int:
@@ -57,16 +101,23 @@ def attention(
     column_indices: torch.Tensor,
     scale: float,
     saved: str = "none",
+    math: str = "accurate",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
-    output = q.new_empty(check_attention("attention", q, k, v, row_offsets, column_indices, saved))
+    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math))
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
-    q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+    layout: dict[str, int] = {}
+    q, fields = _laid_out("query", q)
+    layout |= fields
+    k, fields = _laid_out("key", k)
+    layout |= fields
+    v, fields = _laid_out("value", v)
+    layout |= fields | _laid_out("output", output)[1]
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    problem = _problem(q, v, _joined(q, k, v, output), saved)
+    problem = _problem(q, v, _joined(q, k, v, output), saved, math, **layout)
     prepared = LOOKUP.plan("attention", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     scratch, address = _aligned(statistics)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
@@ -96,16 +147,18 @@ def attention_backward(
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
     scale: float,
+    math: str = "accurate",
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The kernel of the gradients by q, k and v."""
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices)
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math)
     q, k, v, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, gradient, saved))
     dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
     if not gradient.numel():
         return dq.zero_(), dk.zero_(), dv.zero_()
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    problem = SparseAttentionBackward(forward=_problem(q, v, _joined(q, k, v, gradient, dq, dk, dv), "row_statistics"))
+    addresses = _joined(q, k, v, gradient, dq, dk, dv)
+    problem = SparseAttentionBackward(forward=_problem(q, v, addresses, "row_statistics", math))
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
     )
@@ -125,9 +178,10 @@ def _check_backward(
     saved: torch.Tensor,
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
+    math: str,
 ) -> None:
     op = "attention_backward"
-    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics")
+    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math)
     check_same(op, "gradient", gradient, "q", q)
     require(
         gradient.shape == shape,
@@ -147,8 +201,9 @@ def _fake(
     column_indices: torch.Tensor,
     scale: float,
     saved: str = "none",
+    math: str = "accurate",
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    output = q.new_empty(check_attention("attention", q, k, v, row_offsets, column_indices, saved))
+    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math))
     return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
 
 
@@ -161,8 +216,9 @@ def _fake_backward(
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
     scale: float,
+    math: str = "accurate",
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices)
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math)
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
 
 
@@ -179,19 +235,20 @@ class AttentionFunction(torch.autograd.Function):
         row_offsets: torch.Tensor,
         column_indices: torch.Tensor,
         scale: float,
+        math: str,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics")
+        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math)
         output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
         ctx.save_for_backward(q, k, v, statistics, row_offsets, column_indices)
-        ctx.scale = scale
+        ctx.options = scale, math
         ctx.mark_non_differentiable(statistics)
         return output, statistics
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
         q, k, v, statistics, row_offsets, column_indices = ctx.saved_tensors
-        dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, ctx.scale)
-        return None, dq, dk, dv, None, None, None
+        dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, *ctx.options)
+        return None, dq, dk, dv, None, None, None, None
 
 
 _attention_function: Any = AttentionFunction.apply
@@ -205,14 +262,15 @@ def _differentiable(
     column_indices: torch.Tensor,
     scale: float,
     saved: str = "none",
+    math: str = "accurate",
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention", (q, k, v))
     plain = is_plain(q, k, v, row_offsets, column_indices)
     if wants_gradient(q, k, v):
-        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale)
+        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale, math)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
-    arguments = (q, k, v, row_offsets, column_indices, scale, saved)
+    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math)
     return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
 
 
@@ -225,11 +283,12 @@ def _differentiable_backward(
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
     scale: float,
+    math: str = "accurate",
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention_backward", (gradient, q, k, v))
     plain = is_plain(gradient, q, k, v, saved, row_offsets, column_indices)
-    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale)
+    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale, math)
     if wants_gradient(gradient, q, k, v):
         return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)

@@ -322,6 +322,7 @@ def check_attention(
     offsets: torch.Tensor,
     columns: torch.Tensor,
     saved: str,
+    math: str,
 ) -> tuple[Any, ...]:
     """Operands of attention; returns the output's shape."""
     check_same(op, "q", q, "k", k)
@@ -345,4 +346,5 @@ def check_attention(
         op,
         lambda: f"saved is {saved!r}, and may be none or row_statistics",
     )
+    check_word(op, "math", math, "math")
     return (*leading, q.shape[-2], v.shape[-1])

@@ -176,10 +176,12 @@ def attention(
     mask: Csr | BandedMask | torch.Tensor,
     *,
     scale: float | None = None,
+    math: str = "accurate",
 ) -> torch.Tensor:
     """softmax(scale * q k^T, at the mask) v: q [.., heads, queries, size], k and v [.., heads, keys, size], one mask
     [queries, keys] for all heads: a Csr (its values are not read), BandedMask, torch.sparse or a dense one, true where
-    attended. scale: 1 / sqrt(size). A query without keys gets zeros."""
+    attended. scale: 1 / sqrt(size). math: strict, accurate or tf32. A query without keys gets zeros. Heads that lie
+    side by side, as in views of one [tokens, heads, 3 * size], are read as they lie; the output's then lie so, too."""
     a = _mask_csr(mask, q, k)
     if a.shape != (q.shape[-2], k.shape[-2]):
         raise InvalidArgument(
@@ -187,5 +189,5 @@ def attention(
             f"{k.shape[-2]} keys"
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
-    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen)[0]
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen, "none", math)[0]
     return output
