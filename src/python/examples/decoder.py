@@ -30,22 +30,6 @@ ALLOWED = 1.5  # times the dense model's error
 TOGETHER = 8  # layers frozen at a time; their indices take memory beside both weights until they are packed
 
 
-def used_bytes(device):
-    """Device memory of this process and of others, without what PyTorch holds back for later; None on the CPU."""
-    if device == "cpu":
-        return None
-    torch.cuda.synchronize()
-    torch.cuda.empty_cache()
-    free, total = torch.cuda.mem_get_info()
-    return total - free - (torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
-
-
-def distance(y, exact):
-    """||y - exact|| / ||exact||, infinite where y has a hole."""
-    error = float((y.double() - exact.double()).norm() / exact.double().norm())
-    return error if error == error else float("inf")
-
-
 class Inputs:
     """Tokens, and a cache for the largest batch, of which smaller ones use a part."""
 
@@ -75,25 +59,8 @@ def measure(model, arguments, options, device):
             with measured.timed(times, device):
                 logits = model(*arguments)
         return checked, logits, times
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(2):
-            model(*arguments)
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = model(*arguments)
-    times = []
-    for run in range(options.runs + 1):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        for _ in range(options.steps):
-            graph.replay()
-        end.record()
-        end.synchronize()
-        if run:  # the first warms up
-            times.append(begin.elapsed_time(end) * 1e3 / options.steps)
+    graph, captured = measured.captured(lambda: model(*arguments))
+    times = [measured.replayed(graph, options.steps) for _ in range(options.runs + 1)][1:]  # the first warms up
     captured.fill_(float("nan"))
     graph.replay()
     logits = captured.clone()
@@ -106,14 +73,14 @@ def described(model, batch, options, device, inputs, exact):
     checked, logits, times = measure(model, inputs.of(batch), options, device)
     found = measured.summary(times)
     found["tokens_s"] = batch / (found["median_us"] / 1e6)
-    found["error"] = max(distance(checked, exact), distance(logits, exact))
+    found["error"] = max(measured.distance(checked, exact), measured.distance(logits, exact))
     return found
 
 
 def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, results, progress):
     """A row for each batch: the dense model, then the same weights frozen for the largest of these batches."""
     where = f"{sparsity:.0%} zeros"
-    without = used_bytes(device)
+    without = measured.used_bytes(device)
     for index in range(options.layers):
         model.fill(index, sparsity, device, dtype)
         progress.step(f"{where}: made layer {index + 1} of {options.layers}")
@@ -160,7 +127,7 @@ def measure_sparsity(sparsity, batches, model, inputs, options, device, dtype, r
 
 def since(before, device):
     """Device memory that was taken since."""
-    return None if before is None else used_bytes(device) - before
+    return None if before is None else measured.used_bytes(device) - before
 
 
 def line_of(row):

@@ -1,4 +1,5 @@
-"""What the examples that measure share: times, progress with the time left, and result files like the benchmarks'."""
+"""What examples and bench/models share that measure: times, memory, errors, progress with the time left, and result
+files like the benchmarks'."""
 
 import contextlib
 import json
@@ -28,6 +29,11 @@ def add_options(parser):
     parser.add_argument("--json", help="a file for the results, written again after every row")
     parser.add_argument("--commit", help="what the package was built from, for the results")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stops after so long, with what is there")
+
+
+def add_resume(parser):
+    """For a program whose rows may be measured by several runs."""
+    parser.add_argument("--resume", action="store_true", help="keeps the rows of --json's file and measures the others")
 
 
 class Progress:
@@ -88,6 +94,47 @@ def poisoned():
         yield
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def captured(function):
+    """A CUDA graph of a call, and what the call returned, which each replay writes again."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(2):
+            function()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = function()
+    return graph, output
+
+
+def replayed(graph, count):
+    """Microseconds a replay takes, as the device's events tell of so many."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(count):
+        graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e3 / count
+
+
+def used_bytes(device):
+    """Device memory of this process and of others, without what PyTorch holds back for later; None on the CPU."""
+    if device == "cpu":
+        return None
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    free, total = torch.cuda.mem_get_info()
+    return total - free - (torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+
+
+def distance(y, exact):
+    """||y - exact|| / ||exact||, infinite where y has a hole."""
+    error = float((y.double() - exact.double()).norm() / exact.double().norm())
+    return error if error == error else float("inf")
 
 
 def _asked(query):
@@ -151,7 +198,27 @@ class Results:
             "problem": problem,
             "rows": [],
         }
+        if getattr(options, "resume", False):
+            self._resume()
         self.write()
+
+    def _resume(self):
+        """Takes the rows of the file. Errors: SystemExit where they were measured under other conditions."""
+        if not self.path:
+            raise SystemExit("cannot resume: --json is not given")
+        if not self.path.exists():
+            return
+        before = json.loads(self.path.read_text())
+        now = json.loads(json.dumps(_finite(self.whole)))
+        differ = [name for name in ("schema", "benchmark", "commit", "device", "problem") if before[name] != now[name]]
+        if differ:
+            raise SystemExit(f"cannot resume {self.path.name}: {', '.join(differ)} differ")
+        self.whole["rows"] = before["rows"]
+        self.start -= before["seconds"]
+
+    def has(self, case):
+        """Whether there is a row of these values."""
+        return any(all(row.get(name) == value for name, value in case.items()) for row in self.whole["rows"])
 
     def add(self, row):
         """Writes one more row at once: what is there outlives an interruption."""

@@ -1,0 +1,221 @@
+"""What the models of this folder share: sides that compute the same, each checked, and timed in turns, case by case."""
+
+import argparse
+import contextlib
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python" / "examples"))
+import measured  # noqa: E402
+
+OURS = "vostok"
+REPLAY_US = 3000  # a sample lasts about so long, where a call is shorter
+RACE_SECONDS = 4.0  # fewer rounds where they would take longer
+FEWEST_ROUNDS = 3
+
+
+@dataclass
+class Side:
+    """One way to compute what a case asks for."""
+
+    call: Callable  # () -> a tuple of tensors
+    judge: Callable  # these tensors -> how wrong they are
+    tolerance: float
+    own_bytes: int = 0  # of weights and inputs, which are there before the call
+    compiled: bool = False  # by torch.compile, which the mode that poisons memory would have compile once more
+    facts: dict = field(default_factory=dict)  # for its row
+    parts: dict = field(default_factory=dict)  # name -> a call of a part, timed apart
+
+
+class LeftOut(Exception):
+    """Why a side is not measured."""
+
+
+def parser_of(doc):
+    """A parser with the options that all models have."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15, help="samples of each side; fewer where they take long")
+    parser.add_argument("--tiny", action="store_true", help="sizes for the emulator, where times say nothing")
+    measured.add_options(parser)
+    measured.add_resume(parser)
+    return parser
+
+
+def device_here():
+    """What torch computes on."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextlib.contextmanager
+def precision(tf32):
+    """Whether PyTorch's products and convolutions of float32 may use TF32 meanwhile."""
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]
+
+
+def worst_line(y, exact):
+    """The largest ||line - exact|| / ||exact|| over the lines of the last axis; infinite where y has a hole."""
+    y, exact = (tensor.reshape(-1, tensor.shape[-1]) for tensor in (y, exact))
+    worst = 0.0
+    for first in range(0, y.shape[0], 1 << 14):
+        part, wide = y[first : first + (1 << 14)].double(), exact[first : first + (1 << 14)].double()
+        error = float(((part - wide).norm(dim=1) / wide.norm(dim=1).clamp(min=1e-300)).max())
+        worst = max(worst, error) if error == error else float("inf")
+    return worst
+
+
+def bytes_of(*tensors):
+    """What tensors take in memory."""
+    return sum(tensor.nbytes for tensor in tensors)
+
+
+class Runner:
+    """A side that is ready: checked once in poisoned memory, and, on a GPU, captured."""
+
+    def __init__(self, side, device):
+        self.side, self.device = side, device
+        self.found = dict(side.facts)
+        self._note_memory()
+        with contextlib.nullcontext() if side.compiled else measured.poisoned():
+            self.error = side.judge(*side.call())
+        self.calls = {"": self._ready(side.call)}
+        for name, part in side.parts.items():
+            part()
+            self.calls[name] = self._ready(part)
+
+    def _note_memory(self):
+        """What a call needs: of PyTorch's memory, and, at its first time, of the device beside that."""
+        if self.device == "cpu":
+            self.side.call()
+            return
+        before = measured.used_bytes(self.device)
+        self.side.call()
+        outside = measured.used_bytes(self.device) - before
+        allocated = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        self.side.call()
+        torch.cuda.synchronize()
+        peak = torch.cuda.max_memory_allocated() - allocated + self.side.own_bytes
+        self.found |= {"peak_bytes": peak, "outside_bytes": max(outside, 0)}
+
+    def _ready(self, call):
+        if self.device == "cpu":
+            return call, None
+        return measured.captured(call)
+
+    def sample(self, name, count):
+        """Microseconds of a call, the mean of so many."""
+        call, outputs = self.calls[name]
+        if self.device == "cuda":
+            return measured.replayed(call, count)
+        times = []
+        with measured.timed(times, self.device):
+            outputs = call()
+        self.calls[name] = call, outputs
+        return times[0]
+
+    def settle(self, times):
+        """What is known of the side now that it was timed: its last call is checked as the first one was."""
+        call, outputs = self.calls[""]
+        if self.device == "cuda":
+            for output in outputs:
+                output.detach().fill_(float("nan"))
+            call.replay()
+            torch.cuda.synchronize()
+        self.error = max(self.error, self.side.judge(*outputs))
+        self.found |= measured.summary(times[""]) | {"error": self.error, "tolerance": self.side.tolerance}
+        self.found["verified"] = self.error <= self.side.tolerance
+        for name in self.side.parts:
+            self.found[name] = measured.summary(times[name])
+        return self.found
+
+
+def _counts(runners):
+    """How many calls a sample of each is of, and how long a round takes in microseconds."""
+    counts, whole = {}, 0.0
+    for side, runner in runners.items():
+        for name in runner.calls:
+            runner.sample(name, 1)
+            once = runner.sample(name, 1)
+            counts[side, name] = max(1, min(50, round(REPLAY_US / once)))
+            whole += counts[side, name] * once
+    return counts, whole
+
+
+def raced(sides, options, device):
+    """What a row tells: every side that could be measured, in turns, and why others were not. A side is a Side, or a
+    function that makes one or raises LeftOut. A dense side that PyTorch refuses is left out; ours must run."""
+    runners, left_out = {}, {}
+    for name, make in sides.items():
+        try:
+            runners[name] = Runner(make if isinstance(make, Side) else make(), device)
+        except LeftOut as reason:
+            left_out[name] = str(reason)
+        except (RuntimeError, NotImplementedError) as error:
+            if name.startswith(OURS):
+                raise
+            left_out[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
+    counts, round_us = _counts(runners)
+    rounds = max(FEWEST_ROUNDS, min(options.rounds, int(RACE_SECONDS * 1e6 / round_us)))
+    times = {side: {name: [] for name in runner.calls} for side, runner in runners.items()}
+    for _ in range(1 if options.tiny else rounds):
+        for (side, name), count in counts.items():
+            times[side][name].append(runners[side].sample(name, count))
+    clocks = measured.clocks()
+    found = {side: runner.settle(times[side]) for side, runner in runners.items()}
+    return {
+        "clocks": clocks,
+        "sides": found,
+        "left_out": left_out,
+        "speedups": speedups(found),
+        "verified": all(side["verified"] for side in found.values()),
+    }
+
+
+def speedups(found):
+    """The time of each other side over ours."""
+    ours = found[OURS]["median_us"]
+    return {name: side["median_us"] / ours for name, side in found.items() if name != OURS}
+
+
+def line_of(case, row):
+    """A row as text."""
+    lines = [" ".join(f"{name} {value}" for name, value in case.items())]
+    for name, side in row["sides"].items():
+        text = f"  {name}: {side['median_us'] / 1e3:.3f} ms +- {side['spread_us'] / 1e3:.3f}"
+        text += "" if name == OURS else f", {row['speedups'][name]:.2f} of ours"
+        if "peak_bytes" in side:
+            text += f", peak {(side['peak_bytes'] + side['outside_bytes']) / 1e9:.2f} GB"
+        lines.append(text + f", error {side['error']:.1e}" + ("" if side["verified"] else ": WRONG"))
+    return "\n".join(lines + [f"  {name}: left out, {reason}" for name, reason in row["left_out"].items()])
+
+
+def drive(benchmark, options, problem, cases, measure, clear):
+    """Measures the cases that are not there yet, each a dictionary of a row's first fields, by measure(case); clear()
+    lets go what the last one made. Fails in the end where a row is wrong."""
+    results = measured.Results(benchmark, options, problem)
+    progress = measured.Progress(len(cases), options.seconds)
+    try:
+        for case in cases:
+            if not results.has(case):
+                row = case | measure(case)
+                results.add(row)
+                print(line_of(case, row), flush=True)
+                clear()
+            progress.step(" ".join(map(str, case.values())))
+        results.finish()
+    except measured.OutOfTime as end:
+        print(f"stopped early: {end}; {len(results.whole['rows'])} of {len(cases)} rows are there")
+    wrong = [row for row in results.whole["rows"] if not row["verified"]]
+    if wrong:
+        raise SystemExit(f"outputs are wrong in {len(wrong)} rows")

@@ -1,0 +1,142 @@
+"""The models of bench/models, whole, with small sizes, each in a process of its own."""
+
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
+ROWS = {"transformer": ["--mask", "paper", "window", "--numbers", "accurate", "bf16", "--batch", "2"]}
+
+
+def run(words, folder):
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=900, cwd=folder)
+
+
+def output_of(model, folder, *more):
+    done = run([str(FOLDER / f"{model}.py"), "--tiny", *more], folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def results_of(model, folder, *more):
+    output_of(model, folder, "--json", str(folder / "results.json"), "--commit", "abc123", *more)
+    return json.loads((folder / "results.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of a model as ROWS asks for it, which runs once for all tests."""
+    return functools.cache(lambda model: results_of(model, tmp_path_factory.mktemp(model), *ROWS[model]))
+
+
+@pytest.mark.parametrize("model", ROWS)
+def test_every_side_agrees_with_float64_and_says_how_near(model, results):
+    results = results(model)
+    assert results["benchmark"] == model and results["schema"] == 3 and results["commit"] == "abc123"
+    assert results["complete"] and results["rows"]
+    for row in results["rows"]:
+        assert row["verified"] and "vostok" in row["sides"]
+        assert row["speedups"].keys() == row["sides"].keys() - {"vostok"}
+        assert all(reason for reason in row["left_out"].values())
+        for side in row["sides"].values():
+            assert 0 < side["error"] <= side["tolerance"] and side["verified"]
+            assert side["median_us"] > 0 and side["spread_us"] >= 0 and side["rounds"]
+
+
+@pytest.mark.parametrize("model", ROWS)
+def test_help_teaches_what_the_sides_are(model, tmp_path):
+    text = output_of(model, tmp_path, "--help")
+    assert "--resume" in text and "vostok" in text and "float64" in text
+
+
+STOPPING = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import contest, importlib
+model, rows = sys.argv.pop(1), int(sys.argv.pop(1))
+step = contest.measured.Progress.step
+def stopping(self, *words):
+    step(self, *words)
+    if self.done == rows:
+        raise contest.measured.OutOfTime("as many rows as asked for")
+contest.measured.Progress.step = stopping
+importlib.import_module(model).main()
+"""
+
+
+@pytest.mark.parametrize("model", ROWS)
+def test_a_model_that_was_stopped_goes_on_where_it_was(model, results, tmp_path):
+    whole = results(model)
+    rest = ["--tiny", "--json", "results.json", "--commit", "abc123", *ROWS[model], "--resume"]
+    done = run(["-c", STOPPING, str(FOLDER), model, "1", *rest], tmp_path)
+    assert done.returncode == 0 and "stopped early" in done.stdout, done.stderr
+    part = json.loads((tmp_path / "results.json").read_text())
+    assert part["complete"] is False and len(part["rows"]) == 1
+    done = run([str(FOLDER / f"{model}.py"), *rest], tmp_path)
+    assert done.returncode == 0, done.stderr
+    ended = json.loads((tmp_path / "results.json").read_text())
+    assert ended["complete"] and ended["rows"][0] == part["rows"][0] and len(ended["rows"]) == len(whole["rows"])
+    refused = run([str(FOLDER / f"{model}.py"), *rest, "--commit", "another"], tmp_path)
+    assert refused.returncode != 0 and "cannot resume results.json: commit differ" in refused.stderr
+
+
+@pytest.mark.parametrize("model", ROWS)
+def test_a_model_without_time_stops_with_the_rows_that_it_has(model, tmp_path):
+    results = results_of(model, tmp_path, *ROWS[model], "--seconds", "0")
+    assert results["complete"] is False and len(results["rows"]) == 1
+
+
+DAMAGE = {
+    "transformer": """
+import attentions
+whole = attentions.vt.attention
+def damaged(q, k, v, *rest, **options):
+    v = v.clone()
+    v[-1, -1, -1] += 0.1  # one value of one token of one head
+    return whole(q, k, v, *rest, **options)
+attentions.vt.attention = damaged
+"""
+}
+DAMAGED = """
+import importlib, sys
+sys.path.insert(0, sys.argv.pop(1))
+model = importlib.import_module(sys.argv.pop(1))
+{damage}
+model.main()
+"""
+
+
+@pytest.mark.parametrize("model", ROWS)
+def test_one_wrong_value_is_told(model, tmp_path):
+    code = DAMAGED.format(damage=DAMAGE[model])
+    done = run(["-c", code, str(FOLDER), model, "--tiny", "--json", "results.json", *ROWS[model]], tmp_path)
+    assert done.returncode != 0 and "outputs are wrong in" in done.stderr, done.stderr
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert not rows[0]["verified"] and not rows[0]["sides"]["vostok"]["verified"]
+    assert all(side["verified"] for name, side in rows[0]["sides"].items() if not name.startswith("vostok"))
+
+
+def test_gradients_of_the_transformer_are_those_of_its_masked_twin(tmp_path):
+    (row,) = results_of("transformer", tmp_path, "--train", "--mask", "paper", "--numbers", "accurate", "--batch", "1")[
+        "rows"
+    ]
+    assert row["train"] and row["verified"] and row["sides"]["vostok"]["error"] < 1e-5
+
+
+def test_what_does_not_fit_is_left_out_with_the_bytes_it_would_take():
+    code = """
+import torch, attentions, contest
+torch.cuda.mem_get_info = lambda: (80e9, 80e9)
+torch.cuda.memory_reserved = torch.cuda.memory_allocated = lambda: 0
+need = attentions.materialised_bytes(8, 8, 12288, torch.float32)
+try:
+    attentions.materialised(None, torch.float32, need, "cuda")
+except contest.LeftOut as reason:
+    print(reason)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=FOLDER, timeout=600)
+    assert done.stdout.strip() == "its scores and probabilities take 77.3 GB, and 80.0 GB are free", done.stderr
