@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
-ROWS = {"transformer": ["--mask", "paper", "window", "--numbers", "accurate", "bf16", "--batch", "2"]}
+DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.parents]
+ROWS = {
+    "transformer": ["--mask", "paper", "window", "--numbers", "accurate", "bf16", "--batch", "2"],
+    "mobilenet": ["--batch", "2", "--element", "f32", "f16"],
+}
 
 
 def run(words, folder):
@@ -99,7 +103,16 @@ def damaged(q, k, v, *rest, **options):
     v[-1, -1, -1] += 0.1  # one value of one token of one head
     return whole(q, k, v, *rest, **options)
 attentions.vt.attention = damaged
-"""
+""",
+    "mobilenet": """
+import layers
+whole = layers.Pointwise.__init__
+def damaged(self, weight, *rest):
+    weight = weight.clone()
+    weight[tuple(weight.nonzero()[0])] *= 2  # one weight of a layer
+    whole(self, weight, *rest)
+layers.Pointwise.__init__ = damaged
+""",
 }
 DAMAGED = """
 import importlib, sys
@@ -125,6 +138,15 @@ def test_gradients_of_the_transformer_are_those_of_its_masked_twin(tmp_path):
         "rows"
     ]
     assert row["train"] and row["verified"] and row["sides"]["vostok"]["error"] < 1e-5
+
+
+def test_trained_weights_are_read_and_what_was_made_is_named(tmp_path):
+    folder = next((path for path in DATA if path.is_dir()), None)
+    if folder is None:
+        pytest.skip("shared/data/mobilenetv1 is not beside this checkout")
+    (row,) = results_of("mobilenet", tmp_path, "--weights", str(folder), "--batch", "1", "--element", "f32")["rows"]
+    assert row["verified"] and row["zeros"] == pytest.approx(0.9, abs=1e-3)
+    assert row["made"] == ["first layer", "classifier"] and row["sparse_width"] == 1.0
 
 
 def test_what_does_not_fit_is_left_out_with_the_bytes_it_would_take():

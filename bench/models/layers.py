@@ -1,0 +1,115 @@
+"""Layers of images over plans: vostok.torch has no operators for them. Each is planned and packed once; a call
+allocates its output by PyTorch and launches on the current stream, as a capture wants it.
+
+Images lie [channels, images, height, width], where one product reads all of them as its columns, or, `by_image`,
+[images, channels, height, width], a product for each.
+"""
+
+import functools
+
+import torch
+from contest import device_here
+
+import vostok
+import vostok.torch as vt
+
+ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+
+
+@functools.cache
+def context():
+    """The device's, for all layers."""
+    return vostok.Context("emulator" if device_here() == "cpu" else "cuda:0")
+
+
+def _stream():
+    return 0 if device_here() == "cpu" else torch.cuda.current_stream().cuda_stream
+
+
+def _finished():
+    """What is read by calls without a stream must be there."""
+    if device_here() == "cuda":
+        torch.cuda.synchronize()
+
+
+class Planned:
+    """A plan with the workspace that its calls need."""
+
+    def __init__(self, problem, *structure):
+        self.plan = context().plan(problem, *structure)
+        self.workspace = self.plan.make_workspace()
+        self.workspace_address = self.workspace.address if self.workspace else 0
+
+
+class Pointwise(Planned):
+    """relu(W x + bias), a 1x1 convolution: weight [out, in], of which zeros are left out."""
+
+    def __init__(self, weight, bias, images, places, math, by_image=False):
+        a = vt.csr(weight)
+        topology = context().topology(a.row_offsets.cpu().numpy(), a.column_indices.cpu().numpy(), a.shape)
+        problem = vostok.Spmm(
+            n=places if by_image else images * places,
+            batch=images if by_image else 1,
+            element=ELEMENTS[weight.dtype],
+            math=math,
+            value_lifetime="persistent",
+            bias="per_row",
+            bias_element=ELEMENTS[bias.dtype],
+            activation="relu",
+        )
+        super().__init__(problem, topology)
+        self.outputs, self.bias, self.axis = a.shape[0], bias.contiguous(), int(by_image)
+        values = a.values.contiguous()
+        _finished()
+        self.packed = self.plan.pack(values.data_ptr())
+        _finished()
+
+    def __call__(self, x):
+        output = x.new_empty((*x.shape[: self.axis], self.outputs, *x.shape[self.axis + 1 :]))
+        self.plan.execute(
+            _stream(),
+            packed=self.packed,
+            dense=x.data_ptr(),
+            output=output.data_ptr(),
+            bias=self.bias.data_ptr(),
+            workspace=self.workspace_address,
+        )
+        return output
+
+
+class Depthwise(Planned):
+    """relu(filters * x + bias), 3x3 with a border of one: filters [channels, 3, 3]. Where channels come first, the
+    images of each count as channels, so that nothing is moved."""
+
+    def __init__(self, filters, bias, images, size, stride, by_image=False):
+        each = 1 if by_image else images
+        problem = vostok.DepthwiseConvolution(
+            batch=images // each,
+            channels=filters.shape[0] * each,
+            height=size,
+            width=size,
+            stride=stride,
+            padding_top=1,
+            padding_bottom=1,
+            padding_left=1,
+            padding_right=1,
+            element=ELEMENTS[filters.dtype],
+            bias=True,
+            bias_element=ELEMENTS[bias.dtype],
+            activation="relu",
+        )
+        super().__init__(problem)
+        self.filters, self.bias = filters.repeat_interleave(each, 0), bias.repeat_interleave(each, 0)
+        self.size = (size - 1) // stride + 1
+
+    def __call__(self, x):
+        output = x.new_empty((*x.shape[:2], self.size, self.size))
+        self.plan.execute(
+            _stream(),
+            input=x.data_ptr(),
+            filters=self.filters.data_ptr(),
+            bias=self.bias.data_ptr(),
+            output=output.data_ptr(),
+            workspace=self.workspace_address,
+        )
+        return output
