@@ -27,6 +27,7 @@ class Side:
     tolerance: float
     own_bytes: int = 0  # of weights and inputs, which are there before the call
     compiled: bool = False  # by torch.compile, which the mode that poisons memory would have compile once more
+    plain: Callable | None = None  # the same without what is compiled, for that mode
     facts: dict = field(default_factory=dict)  # for its row
     parts: dict = field(default_factory=dict)  # name -> a call of a part, timed apart
 
@@ -79,28 +80,33 @@ def bytes_of(*tensors):
     return sum(tensor.nbytes for tensor in tensors)
 
 
+def outside_bytes(device):
+    """Device memory in use that is none of PyTorch's."""
+    return None if device == "cpu" else measured.used_bytes(device) - torch.cuda.memory_allocated()
+
+
 class Runner:
     """A side that is ready: checked once in poisoned memory, and, on a GPU, captured."""
 
-    def __init__(self, side, device):
+    def __init__(self, make, device):
+        before = outside_bytes(device)
+        side = make()
         self.side, self.device = side, device
         self.found = dict(side.facts)
-        self._note_memory()
-        with contextlib.nullcontext() if side.compiled else measured.poisoned():
-            self.error = side.judge(*side.call())
+        self._note_memory(before)
+        with contextlib.nullcontext() if side.compiled and not side.plain else measured.poisoned():
+            self.error = side.judge(*(side.plain or side.call)())
         self.calls = {"": self._ready(side.call)}
         for name, part in side.parts.items():
             part()
             self.calls[name] = self._ready(part)
 
-    def _note_memory(self):
-        """What a call needs: of PyTorch's memory, and, at its first time, of the device beside that."""
-        if self.device == "cpu":
-            self.side.call()
-            return
-        before = measured.used_bytes(self.device)
+    def _note_memory(self, before):
+        """What a call needs: of PyTorch's memory, and, with what was made for it, of the device beside that."""
         self.side.call()
-        outside = measured.used_bytes(self.device) - before
+        if self.device == "cpu":
+            return
+        outside = outside_bytes(self.device) - before
         allocated = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
         self.side.call()
@@ -153,12 +159,12 @@ def _counts(runners):
 
 
 def raced(sides, options, device):
-    """What a row tells: every side that could be measured, in turns, and why others were not. A side is a Side, or a
-    function that makes one or raises LeftOut. A dense side that PyTorch refuses is left out; ours must run."""
+    """What a row tells: every side that could be measured, in turns, and why others were not. sides: functions by name,
+    each of which makes a Side or raises LeftOut. A dense side that PyTorch refuses is left out; ours must run."""
     runners, left_out = {}, {}
     for name, make in sides.items():
         try:
-            runners[name] = Runner(make if isinstance(make, Side) else make(), device)
+            runners[name] = Runner(make, device)
         except LeftOut as reason:
             left_out[name] = str(reason)
         except (RuntimeError, NotImplementedError) as error:

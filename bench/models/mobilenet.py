@@ -110,11 +110,9 @@ class Sparse:
         return dict(Counter(layer.plan.family for layer in self.layers))
 
     def bytes(self):
-        """Of packed weights, and of what is dense."""
-        network = self.network
-        packed = sum(layer.packed.nbytes for layer in self.layers if isinstance(layer, Pointwise))
+        """Of PyTorch's tensors; packed weights are memory of the library's."""
         filters = sum(layer.filters.nbytes for layer in self.layers if isinstance(layer, Depthwise))
-        return packed + filters + bytes_of(network.first, network.classifier)
+        return filters + bytes_of(self.network.first, self.network.classifier)
 
 
 class Case:

@@ -13,6 +13,7 @@ DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.p
 ROWS = {
     "transformer": ["--mask", "paper", "window", "--numbers", "accurate", "bf16", "--batch", "2"],
     "mobilenet": ["--batch", "2", "--element", "f32", "f16"],
+    "recurrent": ["--sparsity", "0.8", "--cell", "lstm", "gru", "rnn", "--element", "f32"],
 }
 
 
@@ -113,6 +114,15 @@ def damaged(self, weight, *rest):
     whole(self, weight, *rest)
 layers.Pointwise.__init__ = damaged
 """,
+    "recurrent": """
+import recurrent
+whole = recurrent.frozen
+def damaged(weight, bias, tokens):
+    weight = weight.clone()
+    weight[tuple(weight.nonzero()[0])] *= 2
+    return whole(weight, bias, tokens)
+recurrent.frozen = damaged
+""",
 }
 DAMAGED = """
 import importlib, sys
@@ -138,6 +148,12 @@ def test_gradients_of_the_transformer_are_those_of_its_masked_twin(tmp_path):
         "rows"
     ]
     assert row["train"] and row["verified"] and row["sides"]["vostok"]["error"] < 1e-5
+
+
+def test_cells_may_be_compiled(tmp_path):
+    words = ["--glue", "aot_eager", "--cell", "lstm", "--sparsity", "0.8", "--element", "f32"]
+    results = results_of("recurrent", tmp_path, *words)
+    assert results["problem"]["glue"] == "aot_eager" and results["rows"][0]["verified"]
 
 
 def test_trained_weights_are_read_and_what_was_made_is_named(tmp_path):
