@@ -270,6 +270,16 @@ def test_prepare_leaves_nothing_to_plan(device, fresh):
     assert "1 topologies" in vt.doctor()
 
 
+def test_explain_tells_of_all_calls_with_a_structure(device, fresh):
+    a, _ = matrix(8, 8, device=device)
+    assert "no plans yet" in vt.explain(a)
+    q = torch.randn(2, 8, 4, device=device)
+    vt.attention(q, q, q, a, math="strict")
+    text = vt.explain(a)
+    assert text.startswith(f"Csr(shape=(8, 8), nonzeros={a.values.shape[0]})")
+    assert "math='strict'" in text and all(f"\n  {step} " in text for step in ("sddmm", "softmax", "spmm"))
+
+
 def test_clear_forgets_and_calls_plan_again(device, fresh):
     a, _ = matrix(8, 12, device=device)
     x = torch.randn(3, 12, device=device)

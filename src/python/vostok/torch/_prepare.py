@@ -14,6 +14,7 @@ from .. import _c
 from .._errors import InvalidType
 from .._planning import ProgressLine
 from .._problems import Sddmm
+from ._csr import Csr
 from ._devices import ELEMENTS, _contexts, stream_of
 from ._entries import Entry, Prepared
 from ._linear import bucket_of, plan_linear
@@ -165,18 +166,23 @@ def make_plan(part: Work, options: dict[str, Any]) -> PlanRow:
     return row
 
 
-def explain(layer: nn.Module, detail: str = "choice") -> str:
-    """Which choices the plans of a sparse layer made so far have, and where from. detail: "trials" has every
-    candidate."""
-    if isinstance(layer, SparseLinear):
+def explain(layer: nn.Module | Csr, detail: str = "choice") -> str:
+    """Which choices the plans made so far have, and where from: of a sparse layer, or of all calls with the structure
+    of a Csr, as a mask of attention. detail: "trials" has every candidate."""
+    title = f"{type(layer).__name__}({layer.extra_repr()})" if isinstance(layer, nn.Module) else ""
+    if isinstance(layer, Csr):
+        offsets, columns = layer.row_offsets, layer.column_indices
+        entries = [LOOKUP.entry("explain", offsets, columns, *layer.shape, stream_of(offsets.get_device()))]
+        title = f"Csr(shape={layer.shape}, nonzeros={columns.shape[0]})"
+    elif isinstance(layer, SparseLinear):
         entries = [entry_of(layer)]
     elif isinstance(layer, FrozenSparseLinear):
         entries = [_packed_entry(*pair) for pair in layer.formats]
     else:
         raise InvalidType(
-            f"cannot explain: layer is {type(layer).__name__}, and must be a SparseLinear or a frozen one"
+            f"cannot explain: layer is {type(layer).__name__}, and must be a SparseLinear, a frozen one or a Csr"
         )
-    lines = [f"{type(layer).__name__}({layer.extra_repr()})"]
+    lines = [title]
     for entry in entries:
         if entry.packed is not None:
             header, values = entry.packed
