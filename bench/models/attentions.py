@@ -8,11 +8,12 @@ tokens, as PyTorch's kernels want them.
 from typing import Callable, NamedTuple
 
 import torch
-from contest import LeftOut, measured, precision
+from contest import LeftOut, context, measured, precision
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
+import vostok
 import vostok.torch as vt
 
 
@@ -22,6 +23,35 @@ class Way(NamedTuple):
     own_bytes: int = 0  # of the mask, as this way reads it
     compiled: bool = False
     facts: dict = {}
+
+
+def tuned(mask, math, dtype, batch, heads, size, options):
+    """Has the kernels of our attention measured, where options ask for it, so that its plans find the winners."""
+    if options.effort == "cached":
+        return
+    together = batch * heads
+    leading, stride = together * 3 * size, 3 * size
+    problem = vostok.SparseAttention(
+        n=size,
+        value_size=size,
+        batch=together,
+        element=str(dtype).replace("torch.float", "f").replace("torch.bfloat", "bf"),
+        math=math,
+        query_leading=leading,
+        query_stride=stride,
+        key_leading=leading,
+        key_stride=stride,
+        value_leading=leading,
+        value_stride=stride,
+        output_leading=together * size,
+        output_stride=size,
+    )
+    structure = (part.cpu().numpy() for part in (mask.csr.row_offsets, mask.csr.column_indices))
+    topology = context().topology(*structure, mask.csr.shape)
+    seconds = 3 * options.effort_seconds
+    for result in vostok.tuning.tune([(problem, topology)], effort=options.effort, seconds=seconds, context=context()):
+        if result.error:
+            raise result.error
 
 
 def sparse(mask, math, packed=False):

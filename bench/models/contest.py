@@ -2,12 +2,16 @@
 
 import argparse
 import contextlib
+import functools
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
 import torch
+
+import vostok
+import vostok.torch as vt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python" / "examples"))
 import measured  # noqa: E402
@@ -49,6 +53,25 @@ def parser_of(doc):
 def device_here():
     """What torch computes on."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@functools.cache
+def context():
+    """The library's, for plans made here and for vostok.torch's."""
+    made = vostok.Context("emulator" if device_here() == "cpu" else "cuda:0")
+    vt.set_context(device_here(), made)
+    return made
+
+
+def add_effort(parser):
+    """For models whose plans may be tuned first."""
+    parser.add_argument(
+        "--effort",
+        choices=("cached", "quick", "full"),
+        default="cached",
+        help="cached: choices as they are stored; else kernels are measured first, and the winners stored",
+    )
+    parser.add_argument("--effort-seconds", type=float, default=5.0, help="for each kernel that is tuned")
 
 
 @contextlib.contextmanager

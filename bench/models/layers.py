@@ -5,21 +5,13 @@ Images lie [channels, images, height, width], where one product reads all of the
 [images, channels, height, width], a product for each.
 """
 
-import functools
-
 import torch
-from contest import device_here
+from contest import context, device_here
 
 import vostok
 import vostok.torch as vt
 
 ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-
-
-@functools.cache
-def context():
-    """The device's, for all layers."""
-    return vostok.Context("emulator" if device_here() == "cpu" else "cuda:0")
 
 
 def _stream():
@@ -33,10 +25,10 @@ def _finished():
 
 
 class Planned:
-    """A plan with the workspace that its calls need."""
+    """A plan with the workspace that its calls need. effort: options of its planning."""
 
-    def __init__(self, problem, *structure):
-        self.plan = context().plan(problem, *structure)
+    def __init__(self, effort, problem, *structure):
+        self.plan = context().plan(problem, *structure, **effort)
         self.workspace = self.plan.make_workspace()
         self.workspace_address = self.workspace.address if self.workspace else 0
 
@@ -44,7 +36,7 @@ class Planned:
 class Pointwise(Planned):
     """relu(W x + bias), a 1x1 convolution: weight [out, in], of which zeros are left out."""
 
-    def __init__(self, weight, bias, images, places, math, by_image=False):
+    def __init__(self, weight, bias, images, places, math, by_image=False, effort={}):
         a = vt.csr(weight)
         topology = context().topology(a.row_offsets.cpu().numpy(), a.column_indices.cpu().numpy(), a.shape)
         problem = vostok.Spmm(
@@ -57,7 +49,7 @@ class Pointwise(Planned):
             bias_element=ELEMENTS[bias.dtype],
             activation="relu",
         )
-        super().__init__(problem, topology)
+        super().__init__(effort, problem, topology)
         self.outputs, self.bias, self.axis = a.shape[0], bias.contiguous(), int(by_image)
         values = a.values.contiguous()
         _finished()
@@ -81,7 +73,7 @@ class Depthwise(Planned):
     """relu(filters * x + bias), 3x3 with a border of one: filters [channels, 3, 3]. Where channels come first, the
     images of each count as channels, so that nothing is moved."""
 
-    def __init__(self, filters, bias, images, size, stride, by_image=False):
+    def __init__(self, filters, bias, images, size, stride, by_image=False, effort={}):
         each = 1 if by_image else images
         problem = vostok.DepthwiseConvolution(
             batch=images // each,
@@ -98,7 +90,7 @@ class Depthwise(Planned):
             bias_element=ELEMENTS[bias.dtype],
             activation="relu",
         )
-        super().__init__(problem)
+        super().__init__(effort, problem)
         self.filters, self.bias = filters.repeat_interleave(each, 0), bias.repeat_interleave(each, 0)
         self.size = (size - 1) // stride + 1
 

@@ -3,6 +3,7 @@
 from typing import Callable, NamedTuple
 
 import torch
+from contest import context
 
 import vostok
 import vostok.torch as vt
@@ -45,8 +46,7 @@ def _of_dense(places, causal, attends=None):
 
 def paper(tokens, device, width=256, sparsity=0.95):
     """Causal: a dense band, and left of it elements at random, the rarer the farther (SC20 paper, VII-C)."""
-    context = vostok.Context("emulator" if device == "cpu" else "cuda:0")
-    made = vostok.tools.attention_mask((tokens, tokens), width, sparsity, causal=True, seed=SEED, context=context)
+    made = vostok.tools.attention_mask((tokens, tokens), width, sparsity, causal=True, seed=SEED, context=context())
     offsets, columns = (torch.from_numpy(part.copy()).to(device) for part in made.read())
     return Mask(vt.Csr(torch.empty(0, device=device), offsets, columns, (tokens, tokens)), True, None)
 

@@ -26,7 +26,7 @@ from collections import Counter
 from typing import NamedTuple
 
 import torch
-from contest import OURS, Side, bytes_of, device_here, drive, parser_of, precision, raced, worst_line
+from contest import OURS, Side, add_effort, bytes_of, device_here, drive, parser_of, precision, raced, worst_line
 from layers import Depthwise, Pointwise
 from mobilenet_weights import made, trained
 from torch.nn import functional
@@ -83,7 +83,7 @@ def first_layer(network, images):
 class Sparse:
     """The network by sparse products and depthwise convolutions."""
 
-    def __init__(self, network, images, math, by_image):
+    def __init__(self, network, images, math, by_image, effort):
         self.network, self.by_image = network, by_image
         self.convolve = first_layer(network, images)
         self.layers = []
@@ -91,9 +91,10 @@ class Sparse:
         size = (size - 1) // 2 + 1
         for block in network.blocks:
             filters = block.filters.squeeze(1).contiguous()
-            self.layers.append(Depthwise(filters, block.filter_bias, count, size, block.stride, by_image))
+            self.layers.append(Depthwise(filters, block.filter_bias, count, size, block.stride, by_image, effort))
             size = self.layers[-1].size
-            self.layers.append(Pointwise(block.weight.flatten(1), block.bias, count, size * size, math, by_image))
+            weight = block.weight.flatten(1)
+            self.layers.append(Pointwise(weight, block.bias, count, size * size, math, by_image, effort))
 
     def __call__(self, images):
         network = self.network
@@ -105,9 +106,13 @@ class Sparse:
         pooled = pooled if self.by_image else pooled.t()
         return torch.addmm(network.classifier_bias, pooled, network.classifier.t())
 
-    def families(self):
-        """How many layers which of our kernels compute."""
-        return dict(Counter(layer.plan.family for layer in self.layers))
+    def facts(self):
+        """How many layers which of our kernels compute, and where these choices are from."""
+        plans = [layer.plan for layer in self.layers]
+        return {
+            "families": dict(Counter(plan.family for plan in plans)),
+            "provenance": dict(Counter(plan.provenance for plan in plans)),
+        }
 
     def bytes(self):
         """Of PyTorch's tensors; packed weights are memory of the library's."""
@@ -153,8 +158,9 @@ class Case:
     def ours(self, math, numbers, by_image=False):
         dtype = NUMBERS[numbers].dtype
         images = self.images.to(dtype)
-        network = Sparse(self.sparse.to(dtype), images, math, by_image)
-        facts = {"math": math, "families": network.families()}
+        effort = {"effort": self.options.effort, "budget_seconds": self.options.effort_seconds}
+        network = Sparse(self.sparse.to(dtype), images, math, by_image, effort)
+        facts = {"math": math} | network.facts()
         return self.side("sparse", numbers, lambda: network(images), network.bytes() + images.nbytes, facts=facts)
 
     def theirs(self, which, numbers, layout, kind):
@@ -220,6 +226,7 @@ def parse():
     parser.add_argument("--image", type=int, default=224, help="height and width of the images")
     parser.add_argument("--blocks", type=int, default=13, help="how many of the 13 blocks there are")
     parser.add_argument("--weights", help="a folder with trained weights, of width 1.0")
+    add_effort(parser)
     parser.add_argument("--compiled", action="store_true", help="the dense network by torch.compile, too")
     options = parser.parse_args()
     if options.tiny:
@@ -235,7 +242,8 @@ def main():
     options = parse()
     device = device_here()
     torch.backends.cudnn.benchmark = True
-    problem = {"image": options.image, "blocks": options.blocks, "sparsity": 0.9, "trained": bool(options.weights)}
+    sizes = {"image": options.image, "blocks": options.blocks, "sparsity": 0.9}
+    problem = sizes | {"trained": bool(options.weights), "effort": options.effort}
     cases = [
         {"element": element, "batch": batch, "sparse_width": sparse, "dense_width": dense}
         for batch in options.batch

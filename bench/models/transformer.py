@@ -1,24 +1,25 @@
 """The paper's sparse Transformer beside its dense twins: tokens a second, peak memory, attention's share of the time.
 
     python transformer.py --json transformer.json               # an H200: 3 layers, hidden 1024, 12,288 tokens
-    python transformer.py --mask paper --numbers accurate bf16 --batch 1
-    python transformer.py --train --numbers accurate bf16       # forward and backward
+    python transformer.py --mask paper --numbers fp32 bf16 --batch 1
+    python transformer.py --train --numbers fp32 bf16           # forward and backward
     python transformer.py --tiny                                # sizes for the emulator
 
 Layers are as the paper has them: 8 heads, a filter of 4096 with ReLU, norms in front, one mask for all heads. The sides
 share weights and inputs, and differ in attention alone:
 
-    vostok        ours, over the mask's elements; queries, keys and values are read where one product left them
-    vostok packed the same after copies into tensors of their own (with --packed)
-    materialised  scores and probabilities in memory, masked; left out where they do not fit, which is computed before
-    sdpa          PyTorch's scaled_dot_product_attention with the mask; the row tells the backend
-    sdpa dense    the same without the mask: the dense model, which computes something else, checked against itself
-    flex          FlexAttention, compiled, with the same mask
+    vostok         ours, over the mask's elements; queries, keys and values are read where one product left them.
+                   In float32 by `accurate` math; `vostok strict` and `vostok tf32` by other
+    vostok packed  the same after copies into tensors of their own (with --packed)
+    materialised   scores and probabilities in memory, masked; left out where they do not fit, which is computed before
+    sdpa           PyTorch's scaled_dot_product_attention with the mask; the row tells the backend
+    sdpa dense     the same without the mask: the dense model, which computes something else, checked against itself
+    flex           FlexAttention, compiled, with the same mask
 
---numbers says what is computed in: `accurate` and `strict` are float32, with our math of that name and fp32 products;
-`accurate-tf32` has PyTorch's products in TF32, `tf32` all of them; f16, bf16. All sides are CUDA graphs on a GPU, timed
-in turns. Every side is compared with a float64 forward pass, token by token: the first call in poisoned memory, and the
-last one timed. With --train the loss and the gradients by all weights and the input are compared, each as a whole.
+--numbers says what is computed in: float32, with PyTorch's products in fp32 or TF32; f16, bf16. All sides are CUDA
+graphs on a GPU, timed in turns. Every side is compared with a float64 forward pass, token by token: the first call in
+poisoned memory, and the last one timed. With --train the loss and the gradients by all weights and the input are
+compared, each as a whole.
 """
 
 from typing import NamedTuple
@@ -26,7 +27,19 @@ from typing import NamedTuple
 import attentions
 import masks
 import torch
-from contest import OURS, Side, bytes_of, device_here, drive, measured, parser_of, precision, raced, worst_line
+from contest import (
+    OURS,
+    Side,
+    add_effort,
+    bytes_of,
+    device_here,
+    drive,
+    measured,
+    parser_of,
+    precision,
+    raced,
+    worst_line,
+)
 from torch.nn import functional
 
 import vostok.torch as vt
@@ -34,20 +47,19 @@ import vostok.torch as vt
 
 class Numbers(NamedTuple):
     dtype: torch.dtype
-    math: str = "accurate"  # of our attention
+    math: tuple = ("accurate",)  # of our attention
     tf32: bool = False  # of PyTorch's products
     tolerance: float = 2e-5  # of the worst token
     gradient_tolerance: float = 1e-4
 
 
 NUMBERS = {
-    "accurate": Numbers(torch.float32),
-    "strict": Numbers(torch.float32, "strict"),
-    "accurate-tf32": Numbers(torch.float32, "accurate", True, 1e-2, 3e-2),
-    "tf32": Numbers(torch.float32, "tf32", True, 1e-2, 3e-2),
-    "f16": Numbers(torch.float16, "accurate", False, 1e-2, 8e-2),
-    "bf16": Numbers(torch.bfloat16, "accurate", False, 8e-2, 2e-1),
+    "fp32": Numbers(torch.float32, ("accurate", "strict")),
+    "tf32": Numbers(torch.float32, ("accurate", "tf32"), True, 1e-2, 3e-2),
+    "f16": Numbers(torch.float16, tolerance=1e-2, gradient_tolerance=8e-2),
+    "bf16": Numbers(torch.bfloat16, tolerance=8e-2, gradient_tolerance=2e-1),
 }
+SIZES = ("layers", "heads", "hidden", "filter", "tokens", "packed", "effort")
 MASKS = ("paper", "random-98", "random-99", "random-99.5", "window")
 
 
@@ -195,6 +207,17 @@ class Model:
             parts={} if self.train else {"attention": attention_alone},
         )
 
+    def ours(self, math):
+        """With our attention, its kernels tuned before where that is asked for; which they are, its facts tell."""
+        options, mask = self.options, self.mask
+        sizes = self.x.shape[0], options.heads, options.hidden // options.heads
+        attentions.tuned(mask, math, self.numbers.dtype, *sizes, options)
+        side = self.side(attentions.sparse(mask, math))
+        side.call()
+        plans = vt.explain(mask.csr).split("\n- ")[1:]
+        side.facts = {"math": math, "plans": [plan.splitlines() for plan in plans if f"math='{math}'" in plan]}
+        return side
+
     def sides(self):
         """By name, as functions: what a side needs is made when its turn comes."""
         numbers, mask, options = self.numbers, self.mask, self.options
@@ -210,13 +233,17 @@ class Model:
         sides = {
             "sdpa dense": lambda: self.side(fused(False), masked=False),
             "sdpa": lambda: self.side(fused(True)),
-            OURS: lambda: self.side(attentions.sparse(mask, numbers.math)),
+        }
+        for math in numbers.math:
+            name = OURS if math == "accurate" else f"{OURS} {math}"
+            sides[name] = lambda math=math: self.ours(math)
+        if options.packed:
+            sides[f"{OURS} packed"] = lambda: self.side(attentions.sparse(mask, "accurate", packed=True))
+        # The last one takes what memory the others leave.
+        return sides | {
             "flex": lambda: self.side(attentions.flex(mask, self.device)),
             "materialised": lambda: self.side(attentions.materialised(mask, numbers.dtype, need, self.device)),
         }
-        if options.packed:
-            sides[f"{OURS} packed"] = lambda: self.side(attentions.sparse(mask, numbers.math, packed=True))
-        return sides
 
 
 def described(row, case, options, mask):
@@ -239,6 +266,7 @@ def parse():
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--mask", nargs="+", default=MASKS, help="paper, window, random-PERCENT of zeros")
     parser.add_argument("--numbers", nargs="+", choices=NUMBERS, default=list(NUMBERS))
+    add_effort(parser)
     parser.add_argument("--packed", action="store_true", help="ours with copies of queries, keys and values, too")
     parser.add_argument("--train", action="store_true", help="a training step: forward and backward")
     options = parser.parse_args()
@@ -250,7 +278,7 @@ def parse():
 def main():
     options = parse()
     device = device_here()
-    sizes = {name: getattr(options, name) for name in ("layers", "heads", "hidden", "filter", "tokens", "packed")}
+    sizes = {name: getattr(options, name) for name in SIZES}
     cases = [
         {"mask": mask, "numbers": numbers, "batch": batch, "train": options.train}
         for batch in options.batch
@@ -268,7 +296,11 @@ def main():
             row = raced(Model(options, case, made[name], device).sides(), options, device)
         return described(row, case, options, made[name])
 
-    drive("transformer", options, sizes, cases, measure, vt.clear)
+    def clear():
+        vt.clear()
+        torch._dynamo.reset()  # of one function so many versions are compiled and no more
+
+    drive("transformer", options, sizes, cases, measure, clear)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
 DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.parents]
 ROWS = {
-    "transformer": ["--mask", "paper", "window", "--numbers", "accurate", "bf16", "--batch", "2"],
+    "transformer": ["--mask", "paper", "window", "--numbers", "fp32", "bf16", "--batch", "2"],
     "mobilenet": ["--batch", "2", "--element", "f32", "f16"],
     "recurrent": ["--sparsity", "0.8", "--cell", "lstm", "gru", "rnn", "--element", "f32"],
 }
@@ -144,7 +144,7 @@ def test_one_wrong_value_is_told(model, tmp_path):
 
 
 def test_gradients_of_the_transformer_are_those_of_its_masked_twin(tmp_path):
-    (row,) = results_of("transformer", tmp_path, "--train", "--mask", "paper", "--numbers", "accurate", "--batch", "1")[
+    (row,) = results_of("transformer", tmp_path, "--train", "--mask", "paper", "--numbers", "fp32", "--batch", "1")[
         "rows"
     ]
     assert row["train"] and row["verified"] and row["sides"]["vostok"]["error"] < 1e-5
