@@ -220,6 +220,8 @@ def speedups(found):
 def line_of(case, row):
     """A row as text."""
     lines = [" ".join(f"{name} {value}" for name, value in case.items())]
+    if "failure" in row:
+        return f"{lines[0]}\n  FAILED: {row['failure']}"
     for name, side in row["sides"].items():
         text = f"  {name}: {side['median_us'] / 1e3:.3f} ms +- {side['spread_us'] / 1e3:.3f}"
         text += "" if name == OURS else f", {row['speedups'][name]:.2f} of ours"
@@ -234,10 +236,11 @@ def drive(benchmark, options, problem, cases, measure, clear):
     lets go what the last one made. Fails in the end where a row is wrong."""
     results = measured.Results(benchmark, options, problem)
     progress = measured.Progress(len(cases), options.seconds)
+    context()
     try:
         for case in cases:
             if not results.has(case):
-                row = case | measure(case)
+                row = case | _measured(measure, case)
                 results.add(row)
                 print(line_of(case, row), flush=True)
                 clear()
@@ -247,4 +250,12 @@ def drive(benchmark, options, problem, cases, measure, clear):
         print(f"stopped early: {end}; {len(results.whole['rows'])} of {len(cases)} rows are there")
     wrong = [row for row in results.whole["rows"] if not row["verified"]]
     if wrong:
-        raise SystemExit(f"outputs are wrong in {len(wrong)} rows")
+        raise SystemExit(f"{len(wrong)} rows are wrong or failed")
+
+
+def _measured(measure, case):
+    """A row, or why there is none: the other cases are measured all the same."""
+    try:
+        return measure(case)
+    except RuntimeError as error:
+        return {"failure": f"{type(error).__name__}: {str(error).strip()[:500]}", "verified": False}

@@ -203,7 +203,7 @@ class Results:
         self.write()
 
     def _resume(self):
-        """Takes the rows of the file. Errors: SystemExit where they were measured under other conditions."""
+        """Takes the rows of the file, but those that failed. Errors: SystemExit where their conditions are others."""
         if not self.path:
             raise SystemExit("cannot resume: --json is not given")
         if not self.path.exists():
@@ -213,7 +213,7 @@ class Results:
         differ = [name for name in ("schema", "benchmark", "commit", "device", "problem") if before[name] != now[name]]
         if differ:
             raise SystemExit(f"cannot resume {self.path.name}: {', '.join(differ)} differ")
-        self.whole["rows"] = before["rows"]
+        self.whole["rows"] = [row for row in before["rows"] if "failure" not in row]
         self.start -= before["seconds"]
 
     def has(self, case):

@@ -136,11 +136,37 @@ model.main()
 @pytest.mark.parametrize("model", ROWS)
 def test_one_wrong_value_is_told(model, tmp_path):
     code = DAMAGED.format(damage=DAMAGE[model])
-    done = run(["-c", code, str(FOLDER), model, "--tiny", "--json", "results.json", *ROWS[model]], tmp_path)
-    assert done.returncode != 0 and "outputs are wrong in" in done.stderr, done.stderr
+    words = ["--tiny", "--json", "results.json", *ROWS[model], "--seconds", "0"]  # the first row alone
+    done = run(["-c", code, str(FOLDER), model, *words], tmp_path)
+    assert done.returncode != 0 and "1 rows are wrong or failed" in done.stderr, done.stderr
+    (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert not row["verified"] and not row["sides"]["vostok"]["verified"]
+    assert all(side["verified"] for name, side in row["sides"].items() if not name.startswith("vostok"))
+
+
+FAILING = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import recurrent
+whole = recurrent.frozen
+def failing(weight, bias, tokens):
+    if weight.shape[0] == 3 * weight.shape[1]:
+        raise RuntimeError("cannot pack a GRU today")
+    return whole(weight, bias, tokens)
+recurrent.frozen = failing
+recurrent.main()
+"""
+
+
+def test_a_row_that_fails_is_told_and_measured_again(tmp_path):
+    rest = ["--tiny", "--json", "results.json", "--resume", *ROWS["recurrent"]]
+    done = run(["-c", FAILING, str(FOLDER), *rest], tmp_path)
+    assert done.returncode != 0 and "1 rows are wrong or failed" in done.stderr, done.stderr
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    assert not rows[0]["verified"] and not rows[0]["sides"]["vostok"]["verified"]
-    assert all(side["verified"] for name, side in rows[0]["sides"].items() if not name.startswith("vostok"))
+    assert [row.get("failure") for row in rows] == [None, "RuntimeError: cannot pack a GRU today", None]
+    assert run([str(FOLDER / "recurrent.py"), *rest], tmp_path).returncode == 0
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert [row["cell"] for row in rows] == ["lstm", "rnn", "gru"] and all(row["verified"] for row in rows)
 
 
 def test_gradients_of_the_transformer_are_those_of_its_masked_twin(tmp_path):
