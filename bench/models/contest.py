@@ -231,9 +231,9 @@ def line_of(case, row):
     return "\n".join(lines + [f"  {name}: left out, {reason}" for name, reason in row["left_out"].items()])
 
 
-def drive(benchmark, options, problem, cases, measure, clear):
-    """Measures the cases that are not there yet, each a dictionary of a row's first fields, by measure(case); clear()
-    lets go what the last one made. Fails in the end where a row is wrong."""
+def drive(benchmark, options, problem, cases, measure, keeps_compiled=False):
+    """Measures the cases that are not there yet, each a dictionary of a row's first fields, by measure(case). Fails in
+    the end where a row is wrong. keeps_compiled: cases share what torch.compile made."""
     results = measured.Results(benchmark, options, problem)
     progress = measured.Progress(len(cases), options.seconds)
     context()
@@ -243,7 +243,9 @@ def drive(benchmark, options, problem, cases, measure, clear):
                 row = case | _measured(measure, case)
                 results.add(row)
                 print(line_of(case, row), flush=True)
-                clear()
+                vt.clear()
+                if not keeps_compiled:
+                    torch._dynamo.reset()  # of one function so many versions are compiled, and no more
             progress.step(" ".join(map(str, case.values())))
         results.finish()
     except measured.OutOfTime as end:

@@ -31,8 +31,6 @@ from layers import Depthwise, Pointwise
 from mobilenet_weights import made, trained
 from torch.nn import functional
 
-import vostok.torch as vt
-
 
 class Numbers(NamedTuple):
     dtype: torch.dtype
@@ -256,7 +254,7 @@ def main():
         row = raced(made_case.sides(), options, device)
         return described(row, case, made_case.sparse, made_case.made_parts)
 
-    drive("mobilenet", options, problem, cases, measure, vt.clear)
+    drive("mobilenet", options, problem, cases, measure)
 
 
 if __name__ == "__main__":

@@ -261,7 +261,7 @@ def main():
         return row
 
     problem = {"steps": options.steps, "glue": options.glue}
-    drive("recurrent", options, problem, cases, measure, vt.clear)
+    drive("recurrent", options, problem, cases, measure, keeps_compiled=True)
 
 
 if __name__ == "__main__":

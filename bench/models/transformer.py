@@ -296,11 +296,7 @@ def main():
             row = raced(Model(options, case, made[name], device).sides(), options, device)
         return described(row, case, options, made[name])
 
-    def clear():
-        vt.clear()
-        torch._dynamo.reset()  # of one function so many versions are compiled and no more
-
-    drive("transformer", options, sizes, cases, measure, clear)
+    drive("transformer", options, sizes, cases, measure)
 
 
 if __name__ == "__main__":
