@@ -105,3 +105,32 @@ class Depthwise(Planned):
             workspace=self.workspace_address,
         )
         return output
+
+
+class Columns(Planned):
+    """The patches of a 3x3 convolution with a border of one and this stride: images [images, channels, height, width]
+    -> [images, 9 channels, places down, places across]."""
+
+    def __init__(self, images, stride):
+        count, channels, height, width = images.shape
+        problem = vostok.Im2col(
+            batch=count,
+            channels=channels,
+            height=height,
+            width=width,
+            stride=stride,
+            padding_top=1,
+            padding_bottom=1,
+            padding_left=1,
+            padding_right=1,
+            element=ELEMENTS[images.dtype],
+        )
+        super().__init__({}, problem)
+        self.shape = (count, 9 * channels, (height - 1) // stride + 1, (width - 1) // stride + 1)
+
+    def __call__(self, images):
+        output = images.new_empty(self.shape)
+        self.plan.execute(
+            _stream(), input=images.data_ptr(), output=output.data_ptr(), workspace=self.workspace_address
+        )
+        return output

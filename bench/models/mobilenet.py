@@ -11,6 +11,7 @@ layer and the classifier are dense. Batch norm is folded in. The sides, CUDA gra
 
     vostok           images lie [channels, batch, height, width]: each 1x1 convolution is one sparse product with bias
                      and ReLU, weights packed once; 3x3 ones are vostok's depthwise convolution with bias and ReLU.
+                     The first layer is cuDNN's, or patches and a product, whichever is faster.
                      `vostok strict` and `vostok tf32`: with other math, in float32. `vostok by image`: images lie
                      [batch, channels, height, width], a product for each
     masked dense     the sparse network's function in PyTorch, zeros stored
@@ -22,12 +23,25 @@ poisoned memory, and of the last one timed. Weights are made of seeds; --weights
 in which the first layer, the last 1x1 convolution and the classifier are missing and made, as the row says.
 """
 
+import functools
 from collections import Counter
 from typing import NamedTuple
 
 import torch
-from contest import OURS, Side, add_effort, bytes_of, device_here, drive, parser_of, precision, raced, worst_line
-from layers import Depthwise, Pointwise
+from contest import (
+    OURS,
+    Side,
+    add_effort,
+    bytes_of,
+    device_here,
+    drive,
+    fastest,
+    parser_of,
+    precision,
+    raced,
+    worst_line,
+)
+from layers import Columns, Depthwise, Pointwise
 from mobilenet_weights import made, trained
 from torch.nn import functional
 
@@ -69,13 +83,19 @@ def dense_forward(x, network, convolve):
     return torch.addmm(network.classifier_bias, x.mean((2, 3)), network.classifier.t())
 
 
-def first_layer(network, images):
-    """The way to compute it that PyTorch has here."""
-    try:
-        convolved_at_once(images, network.first, network.first_bias, 2, 1, 1)
-    except (RuntimeError, NotImplementedError):
-        return convolved
-    return convolved_at_once
+def first_layer(network, images, math):
+    """The dense first layer, by the fastest way that there is here, and its name."""
+    weight, bias = network.first, network.first_bias
+    columns = Columns(images, 2)
+    places = columns.shape[2] * columns.shape[3]
+    product = Pointwise(weight.flatten(1), bias, images.shape[0], places, math, by_image=True)
+    ways = {
+        "patches": lambda x: product(columns(x)),
+        "fused": lambda x: convolved_at_once(x, weight, bias, 2, 1, 1),
+        "eager": lambda x: convolved(x, weight, bias, 2, 1, 1),
+    }
+    name = fastest({name: functools.partial(way, images) for name, way in ways.items()}, device_here())
+    return ways[name], name
 
 
 class Sparse:
@@ -83,7 +103,7 @@ class Sparse:
 
     def __init__(self, network, images, math, by_image, effort):
         self.network, self.by_image = network, by_image
-        self.convolve = first_layer(network, images)
+        self.first, self.first_name = first_layer(network, images, math)
         self.layers = []
         count, _, size, _ = images.shape
         size = (size - 1) // 2 + 1
@@ -96,7 +116,7 @@ class Sparse:
 
     def __call__(self, images):
         network = self.network
-        x = self.convolve(images, network.first, network.first_bias, 2, 1, 1)
+        x = self.first(images)
         x = x if self.by_image else x.transpose(0, 1).contiguous()
         for layer in self.layers:
             x = layer(x)
@@ -108,6 +128,7 @@ class Sparse:
         """How many layers which of our kernels compute, and where these choices are from."""
         plans = [layer.plan for layer in self.layers]
         return {
+            "first_layer": self.first_name,
             "families": dict(Counter(plan.family for plan in plans)),
             "provenance": dict(Counter(plan.provenance for plan in plans)),
         }
@@ -154,10 +175,11 @@ class Case:
         return Side(call, lambda y: worst_line(y, exact), chosen.tolerance, own_bytes, **more)
 
     def ours(self, math, numbers, by_image=False):
-        dtype = NUMBERS[numbers].dtype
+        dtype, tf32, _ = NUMBERS[numbers]
         images = self.images.to(dtype)
         effort = {"effort": self.options.effort, "budget_seconds": self.options.effort_seconds}
-        network = Sparse(self.sparse.to(dtype), images, math, by_image, effort)
+        with precision(tf32):
+            network = Sparse(self.sparse.to(dtype), images, math, by_image, effort)
         facts = {"math": math} | network.facts()
         return self.side("sparse", numbers, lambda: network(images), network.bytes() + images.nbytes, facts=facts)
 

@@ -108,10 +108,10 @@ attentions.vt.attention = damaged
     "mobilenet": """
 import layers
 whole = layers.Pointwise.__init__
-def damaged(self, weight, *rest):
+def damaged(self, weight, *rest, **options):
     weight = weight.clone()
     weight[tuple(weight.nonzero()[0])] *= 2  # one weight of a layer
-    whole(self, weight, *rest)
+    whole(self, weight, *rest, **options)
 layers.Pointwise.__init__ = damaged
 """,
     "recurrent": """
