@@ -1,5 +1,5 @@
-"""Layers of images over plans: vostok.torch has no operators for them. Each is planned and packed once; a call
-allocates its output by PyTorch and launches on the current stream, as a capture wants it.
+"""Layers of images over plans: vostok.torch has no operators for them. They are planned and packed once, by `ready`; a
+call allocates its output by PyTorch and launches on the current stream, as a capture wants it.
 
 Images lie [channels, images, height, width], where one product reads all of them as its columns, or, `by_image`,
 [images, channels, height, width], a product for each.
@@ -24,19 +24,38 @@ def _finished():
         torch.cuda.synchronize()
 
 
-class Planned:
-    """A plan with the workspace that its calls need. effort: options of its planning."""
+def _pair(layer):
+    return (layer.problem, *layer.structure) if layer.structure else layer.problem
 
-    def __init__(self, effort, problem, *structure):
-        self.plan = context().plan(problem, *structure, **effort)
-        self.workspace = self.plan.make_workspace()
+
+def ready(layers, effort="cached", seconds=5.0):
+    """Plans layers: their kernels are compiled several at a time, or measured one after the other, for so many seconds
+    each, where effort asks for it."""
+    if effort == "cached":
+        for error in context().prepare([_pair(layer) for layer in layers], progress=False):
+            if error:
+                raise error
+    for layer in layers:
+        layer.take(context().plan(layer.problem, *layer.structure, effort=effort, budget_seconds=seconds))
+    return layers
+
+
+class Planned:
+    """A layer of one plan, with the workspace that its calls need."""
+
+    def __init__(self, problem, *structure):
+        self.problem, self.structure = problem, structure
+
+    def take(self, plan):
+        self.plan = plan
+        self.workspace = plan.make_workspace()
         self.workspace_address = self.workspace.address if self.workspace else 0
 
 
 class Pointwise(Planned):
     """relu(W x + bias), a 1x1 convolution: weight [out, in], of which zeros are left out."""
 
-    def __init__(self, weight, bias, images, places, math, by_image=False, effort={}):
+    def __init__(self, weight, bias, images, places, math, by_image=False):
         a = vt.csr(weight)
         topology = context().topology(a.row_offsets.cpu().numpy(), a.column_indices.cpu().numpy(), a.shape)
         problem = vostok.Spmm(
@@ -49,12 +68,16 @@ class Pointwise(Planned):
             bias_element=ELEMENTS[bias.dtype],
             activation="relu",
         )
-        super().__init__(effort, problem, topology)
+        super().__init__(problem, topology)
         self.outputs, self.bias, self.axis = a.shape[0], bias.contiguous(), int(by_image)
-        values = a.values.contiguous()
+        self.values = a.values.contiguous()
+
+    def take(self, plan):
+        super().take(plan)
         _finished()
-        self.packed = self.plan.pack(values.data_ptr())
+        self.packed = plan.pack(self.values.data_ptr())
         _finished()
+        self.values = None
 
     def __call__(self, x):
         output = x.new_empty((*x.shape[: self.axis], self.outputs, *x.shape[self.axis + 1 :]))
@@ -73,7 +96,7 @@ class Depthwise(Planned):
     """relu(filters * x + bias), 3x3 with a border of one: filters [channels, 3, 3]. Where channels come first, the
     images of each count as channels, so that nothing is moved."""
 
-    def __init__(self, filters, bias, images, size, stride, by_image=False, effort={}):
+    def __init__(self, filters, bias, images, size, stride, by_image=False):
         each = 1 if by_image else images
         problem = vostok.DepthwiseConvolution(
             batch=images // each,
@@ -90,7 +113,7 @@ class Depthwise(Planned):
             bias_element=ELEMENTS[bias.dtype],
             activation="relu",
         )
-        super().__init__(effort, problem)
+        super().__init__(problem)
         self.filters, self.bias = filters.repeat_interleave(each, 0), bias.repeat_interleave(each, 0)
         self.size = (size - 1) // stride + 1
 
@@ -125,7 +148,7 @@ class Columns(Planned):
             padding_right=1,
             element=ELEMENTS[images.dtype],
         )
-        super().__init__({}, problem)
+        super().__init__(problem)
         self.shape = (count, 9 * channels, (height - 1) // stride + 1, (width - 1) // stride + 1)
 
     def __call__(self, images):

@@ -41,7 +41,7 @@ from contest import (
     raced,
     worst_line,
 )
-from layers import Columns, Depthwise, Pointwise
+from layers import Columns, Depthwise, Pointwise, ready
 from mobilenet_weights import made, trained
 from torch.nn import functional
 
@@ -89,6 +89,7 @@ def first_layer(network, images, math):
     columns = Columns(images, 2)
     places = columns.shape[2] * columns.shape[3]
     product = Pointwise(weight.flatten(1), bias, images.shape[0], places, math, by_image=True)
+    ready([columns, product])
     ways = {
         "patches": lambda x: product(columns(x)),
         "fused": lambda x: convolved_at_once(x, weight, bias, 2, 1, 1),
@@ -109,10 +110,10 @@ class Sparse:
         size = (size - 1) // 2 + 1
         for block in network.blocks:
             filters = block.filters.squeeze(1).contiguous()
-            self.layers.append(Depthwise(filters, block.filter_bias, count, size, block.stride, by_image, effort))
+            self.layers.append(Depthwise(filters, block.filter_bias, count, size, block.stride, by_image))
             size = self.layers[-1].size
-            weight = block.weight.flatten(1)
-            self.layers.append(Pointwise(weight, block.bias, count, size * size, math, by_image, effort))
+            self.layers.append(Pointwise(block.weight.flatten(1), block.bias, count, size * size, math, by_image))
+        ready(self.layers, *effort)
 
     def __call__(self, images):
         network = self.network
@@ -177,7 +178,7 @@ class Case:
     def ours(self, math, numbers, by_image=False):
         dtype, tf32, _ = NUMBERS[numbers]
         images = self.images.to(dtype)
-        effort = {"effort": self.options.effort, "budget_seconds": self.options.effort_seconds}
+        effort = self.options.effort, self.options.effort_seconds
         with precision(tf32):
             network = Sparse(self.sparse.to(dtype), images, math, by_image, effort)
         facts = {"math": math} | network.facts()
