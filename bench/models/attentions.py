@@ -5,6 +5,7 @@ and sequences where the heads of all sequences lie side by side, as ours reads t
 tokens, as PyTorch's kernels want them.
 """
 
+import sys
 from typing import Callable, NamedTuple
 
 import torch
@@ -52,6 +53,8 @@ def tuned(mask, math, dtype, batch, heads, size, options):
     for result in vostok.tuning.tune([(problem, topology)], effort=options.effort, seconds=seconds, context=context()):
         if result.error:
             raise result.error
+        if result.provenance != "tuned_here":
+            print(f"nothing was measured for attention, {math}: its plan is from {result.provenance}", file=sys.stderr)
 
 
 def sparse(mask, math, packed=False):
