@@ -64,6 +64,13 @@ def parser_of(doc):
     return parser
 
 
+def fill_lists(options, full, tiny):
+    """Gives options that were not given their lists: those of the paper, or few for --tiny."""
+    for name, value in (full | tiny if options.tiny else full).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+
+
 def device_here():
     """What torch computes on."""
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -36,6 +36,7 @@ from contest import (
     device_here,
     drive,
     fastest,
+    fill_lists,
     parser_of,
     precision,
     raced,
@@ -242,14 +243,15 @@ def parse():
     parser.add_argument(
         "--pairs", nargs="+", type=pair, default=[pair(text) for text in default], metavar="WIDTH:WIDTH"
     )
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8, 64])
-    parser.add_argument("--element", nargs="+", choices=DENSE, default=list(DENSE))
+    parser.add_argument("--batch", type=int, nargs="+", help="1, 8 and 64")
+    parser.add_argument("--element", nargs="+", choices=DENSE, help="all")
     parser.add_argument("--image", type=int, default=224, help="height and width of the images")
     parser.add_argument("--blocks", type=int, default=13, help="how many of the 13 blocks there are")
     parser.add_argument("--weights", help="a folder with trained weights, of width 1.0")
     add_effort(parser)
     parser.add_argument("--compiled", action="store_true", help="the dense network by torch.compile, too")
     options = parser.parse_args()
+    fill_lists(options, {"batch": [1, 8, 64], "element": list(DENSE)}, {"batch": [2]})
     if options.tiny:
         options.image, options.blocks = 16, 3
         options.pairs = [(0.5, 0.25)] if not options.weights else [(1.0, 0.25)]

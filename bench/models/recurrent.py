@@ -21,7 +21,7 @@ Every side's last states are compared with a float64 run, sequence by sequence: 
 from typing import Callable, NamedTuple
 
 import torch
-from contest import OURS, Side, bytes_of, device_here, drive, parser_of, precision, raced, worst_line
+from contest import OURS, Side, bytes_of, device_here, drive, fill_lists, parser_of, precision, raced, worst_line
 from torch import nn
 from torch.nn import functional
 
@@ -69,9 +69,9 @@ class Cell(NamedTuple):
 
 
 CELLS = {
-    "rnn": Cell(rnn, 1, 1, nn.RNN),
-    "gru": Cell(gru, 3, 1, nn.GRU),
     "lstm": Cell(lstm, 4, 2, nn.LSTM),
+    "gru": Cell(gru, 3, 1, nn.GRU),
+    "rnn": Cell(rnn, 1, 1, nn.RNN),
 }
 
 
@@ -222,11 +222,11 @@ def glued(kind):
 
 def parse():
     parser = parser_of(__doc__)
-    parser.add_argument("--cell", nargs="+", choices=CELLS, default=["lstm", "gru", "rnn"])
+    parser.add_argument("--cell", nargs="+", choices=CELLS, default=list(CELLS))
     parser.add_argument("--states", type=int, nargs="+", default=[1024, 2048, 4096, 8192])
-    parser.add_argument("--sparsity", type=float, nargs="+", default=[0.9, 0.8, 0.7])
+    parser.add_argument("--sparsity", type=float, nargs="+", help="0.9, 0.8 and 0.7")
     parser.add_argument("--batch", type=int, nargs="+", default=[32, 128])
-    parser.add_argument("--element", nargs="+", choices=DENSE, default=list(DENSE))
+    parser.add_argument("--element", nargs="+", choices=DENSE, help="all")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument(
         "--glue",
@@ -235,6 +235,8 @@ def parse():
         help="what the cell is: PyTorch's kernels, or compiled, for all sides but cuDNN",
     )
     options = parser.parse_args()
+    full = {"sparsity": [0.9, 0.8, 0.7], "element": list(DENSE)}
+    fill_lists(options, full, {"sparsity": [0.8], "element": ["f32"]})
     if options.tiny:
         options.states, options.batch, options.steps = [32], [4], 3
     return options

@@ -34,6 +34,7 @@ from contest import (
     bytes_of,
     device_here,
     drive,
+    fill_lists,
     measured,
     parser_of,
     precision,
@@ -263,13 +264,15 @@ def parse():
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--filter", type=int, default=4096)
     parser.add_argument("--tokens", type=int, default=12288)
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
-    parser.add_argument("--mask", nargs="+", default=MASKS, help="paper, window, random-PERCENT of zeros")
-    parser.add_argument("--numbers", nargs="+", choices=NUMBERS, default=list(NUMBERS))
+    parser.add_argument("--batch", type=int, nargs="+", help="1 and 8")
+    parser.add_argument("--mask", nargs="+", help=f"paper, window, random-PERCENT of zeros: {' '.join(MASKS)}")
+    parser.add_argument("--numbers", nargs="+", choices=NUMBERS, help="all")
     add_effort(parser)
     parser.add_argument("--packed", action="store_true", help="ours with copies of queries, keys and values, too")
     parser.add_argument("--train", action="store_true", help="a training step: forward and backward")
     options = parser.parse_args()
+    full = {"batch": [1, 8], "mask": MASKS, "numbers": list(NUMBERS)}
+    fill_lists(options, full, {"batch": [2], "mask": ["paper", "window"], "numbers": ["fp32", "bf16"]})
     if options.tiny:
         options.layers, options.heads, options.hidden, options.filter, options.tokens = 2, 2, 16, 32, 40
     return options
