@@ -137,15 +137,15 @@ struct Operation<Spmm> {
     require_pointers(object, {&operand, 1}, {&values, 1});
     const PackSource source{
         .values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()};
-    if (memory != nullptr) require_apart_from(*memory, state, source);
+    if (memory != nullptr) require_apart_from(*memory, state.topology, *state.packed, source);
     return plan::pack(state.topology, *state.packed, source, stream, memory);
   }
 
  private:
-  static void require_apart_from(const PackedMemory& memory, const State& state, const PackSource& source) {
-    const std::int64_t elements = (std::max<std::int64_t>(state.packed->sets, 1) - 1) * source.stride + state.topology.nonzeros();
+  static void require_apart_from(const PackedMemory& memory, const Topology& topology, const PackedKind& kind, const PackSource& source) {
+    const std::int64_t elements = (std::max<std::int64_t>(kind.sets, 1) - 1) * source.stride + topology.nonzeros();
     const AddressRange values(source.values, elements * size_of(source.element));
-    if (values.meets({memory.data, packed_bytes(state.topology, *state.packed)}))
+    if (values.meets({memory.data, packed_bytes(topology, kind)}))
       fail(ErrorCode::invalid_argument, "cannot pack values: the memory shares bytes with the values");
   }
 

@@ -127,13 +127,12 @@ std::optional<WorkerClient::Loss> WorkerClient::open_worker() {
 bool WorkerClient::start() {
   if (process_) return true;
   if (!unavailable_.empty()) return false;
-  std::optional<Loss> loss;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    loss = open_worker();
+    const std::optional<Loss> loss = open_worker();
     if (!loss) return true;
+    unavailable_ = loss->reason;
     if (!loss->status.empty()) break;
   }
-  unavailable_ = loss->reason;
   return false;
 }
 

@@ -1,7 +1,6 @@
 #include "plan/worker_server.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -53,7 +52,7 @@ std::uint64_t bytes_behind(const tune::Frame& asked) {
 template <class T>
 std::vector<T> take(std::string_view& bytes, std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  bytes.copy(reinterpret_cast<char*>(values.data()), values.size() * sizeof(T));
   bytes.remove_prefix(values.size() * sizeof(T));
   return values;
 }

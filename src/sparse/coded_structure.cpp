@@ -14,7 +14,9 @@ namespace {
 constexpr std::string_view bitmap = "bitmap", gaps = "gaps", steps = "steps";
 constexpr int number_bits = 7;
 
-constexpr std::int64_t number_bytes(std::uint64_t value) { return std::max<std::int64_t>(ceil_div(std::bit_width(value), number_bits), 1); }
+constexpr std::int64_t number_bytes(std::uint64_t value) {
+  return std::max<std::int64_t>(ceil_div(static_cast<std::int64_t>(std::bit_width(value)), number_bits), 1);
+}
 
 std::span<const std::int32_t> columns_of(const Csr& csr, std::int64_t row) {
   const auto begin = static_cast<std::size_t>(csr.row_offsets[static_cast<std::size_t>(row)]);

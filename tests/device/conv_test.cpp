@@ -121,7 +121,7 @@ TEST_CASE("depthwise: a pixel that is not finite reaches the windows that hold i
   const float infinity = std::numeric_limits<float>::infinity();
   const DepthwiseConvolution problem{.channels = 2, .height = 9, .width = 12, .padding = {1, 1, 1, 1}};
   for (const float value : {infinity, std::numeric_limits<float>::quiet_NaN()}) {
-    std::vector<float> input = sparse::normal_values(2 * 9 * 12, seed);
+    std::vector<float> input = sparse::normal_values(std::int64_t{2} * 9 * 12, seed);
     for (const std::size_t place : {0, 50, 107, 108, 215}) input[place] = value;
     for (const NamedDevice& on : kernel_devices()) {
       tune::DepthwiseCase c(*on.device, problem, seed, input);

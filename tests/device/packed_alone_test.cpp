@@ -113,11 +113,11 @@ TEST_CASE("of a topology that only executes small lists are left in device memor
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
       CAPTURE(std::string(packing.family));
-      Packed packed(context, packing, sparse::uniform(512, 1024, 0.5, seed));
+      const Packed packed(context, packing, sparse::uniform(512, 1024, 0.5, seed));
       const PackedValues loaded = context.load_packed(packed.values.save(), {.keep = Keep::execution});
       const std::int64_t elements = packed.csr.rows * packed.csr.cols, bytes = loaded.topology().device_bytes();
       // Two offsets for each strip of 1,024 elements; of runs the gaps between nonzeros, half a byte or a byte each, which no other list has.
-      if (loaded.format().starts_with("strip")) CHECK(bytes <= 8 * elements / 1024 + 4 * 256);
+      if (loaded.format().starts_with("strip")) CHECK(bytes <= 8 * elements / 1024 + 1024);
       if (loaded.format().starts_with("runs")) CHECK(bytes < packed.csr.nonzeros() * 5 / 4);
       MESSAGE(loaded.format() << ": " << bytes << " bytes beside " << loaded.bytes() << " of values, where CSR and forms take "
                               << packed.topology.device_bytes());
@@ -241,7 +241,8 @@ TEST_CASE("memory that packed values cannot lie in is refused, saying what it la
     const PackedMemory shared{.data = const_cast<std::byte*>(values), .bytes = packed.values.bytes()};
     CHECK(code_of([&] { packed.plan.pack_into(nullptr, values, shared); }, &message) == ErrorCode::invalid_argument);
     CHECK_MESSAGE(contains(message, "shares bytes"), message);
-    CHECK(code_of([&] { context.load_packed(saved, {.keep = static_cast<Keep>(9)}); }, &message) == ErrorCode::invalid_argument);
+    const auto nothing = static_cast<Keep>(9);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange): what is refused
+    CHECK(code_of([&] { context.load_packed(saved, {.keep = nothing}); }, &message) == ErrorCode::invalid_argument);
     CHECK_MESSAGE(contains(message, "keep = 9"), message);
   });
 }

@@ -105,7 +105,7 @@ PackedValues packed_as(const Context& context, const Topology& topology, const o
   const plan::PackedKind kind{.packing = &format, .sets = 2};
   const Dtype element = format.value_types().front();
   const std::vector<std::byte> stored = sparse::to_storage(element, sparse::normal_values(2 * topology.nonzeros(), seed + 1));
-  device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
+  const device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
   test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());
   return plan::pack(topology, kind, {.values = values.data(), .element = element, .stride = topology.nonzeros()}, nullptr);
 }
@@ -187,7 +187,7 @@ TEST_CASE("values of A^T in packed strips are checked by the transpose") {
     const SpmmPlan plan = context.plan(Spmm{.n = 16, .element = Dtype::f16, .sparse_transposed = true, .value_lifetime = ValueLifetime::persistent},
                                        topology, {.family = "unpack_mma"});
     const std::vector<std::byte> stored = sparse::to_storage(Dtype::f16, sparse::normal_values(topology.nonzeros(), seed));
-    device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
+    const device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
     test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());
     std::vector<std::byte> file = plan.pack(nullptr, values.data()).save();
     REQUIRE(context.load_packed(topology, file).format().ends_with("/transposed"));
