@@ -66,8 +66,8 @@ TEST_CASE("sizes, counts and enumerators that make no sense are refused by tools
       CHECK(contains(refused([&] { make_mask(context, AttentionMask{.rows = 4, .cols = 4, .sparsity = share}); }), "sparsity"));
     }
     CHECK(contains(refused([&] { sparse_above(context, {.data = memory.data(), .rows = 1, .cols = 1}, NAN); }), "NaN"));
-    const auto type = static_cast<Dtype>(9);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange): what is refused
-    const auto per = static_cast<Per>(7);     // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange): the same
+    const auto type = static_cast<Dtype>(9);
+    const auto per = static_cast<Per>(7);
     const DenseView no_type{.data = memory.data(), .rows = 1, .cols = 1, .element = type};
     CHECK(contains(refused([&] { sparse_above(context, no_type, 0); }), "element = 9"));
     CHECK(contains(refused([&] { sparse_largest(context, {.data = memory.data(), .rows = 1, .cols = 1}, 1, per); }), "per = 7"));
