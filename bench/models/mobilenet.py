@@ -25,7 +25,6 @@ in which the first layer, the last 1x1 convolution and the classifier are missin
 
 import functools
 from collections import Counter
-from typing import NamedTuple
 
 import torch
 from contest import (
@@ -42,23 +41,16 @@ from contest import (
     raced,
     worst_line,
 )
+from dense_numbers import DENSE, Numbers
 from layers import Columns, Depthwise, Pointwise, ready
 from mobilenet_weights import made, trained
 from torch.nn import functional
-
-
-class Numbers(NamedTuple):
-    dtype: torch.dtype
-    tf32: bool
-    tolerance: float  # of the worst image
-
 
 NUMBERS = {
     "fp32": Numbers(torch.float32, False, 5e-5),
     "tf32": Numbers(torch.float32, True, 5e-2),
     "f16": Numbers(torch.float16, False, 5e-2),
 }
-DENSE = {"f32": ("fp32", "tf32"), "f16": ("f16",)}
 OURS_IN = {
     "f32": {"": ("accurate", "fp32"), " strict": ("strict", "fp32"), " tf32": ("tf32", "tf32")},
     "f16": {"": ("accurate", "f16")},

@@ -22,24 +22,17 @@ from typing import Callable, NamedTuple
 
 import torch
 from contest import OURS, Side, bytes_of, device_here, drive, fill_lists, parser_of, precision, raced, worst_line
+from dense_numbers import DENSE, Numbers
 from torch import nn
 from torch.nn import functional
 
 import vostok.torch as vt
-
-
-class Numbers(NamedTuple):
-    dtype: torch.dtype
-    tf32: bool
-    tolerance: float  # of the worst sequence
-
 
 NUMBERS = {
     "fp32": Numbers(torch.float32, False, 5e-5),
     "tf32": Numbers(torch.float32, True, 3e-2),
     "f16": Numbers(torch.float16, False, 3e-2),
 }
-DENSE = {"f32": ("fp32", "tf32"), "f16": ("f16",)}
 
 
 def rnn(from_input, from_state, state):
