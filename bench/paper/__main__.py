@@ -11,6 +11,7 @@ Where outputs were wrong the file is NAME.failed, and the piece is measured agai
 """
 
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -25,7 +26,7 @@ LEAST_SECONDS = 15  # less is not worth a start
 SMOKE_SECONDS = 600
 
 
-def parse(arguments=None):
+def parse():
     """Options of the command line."""
     names = [piece.name for piece in PIECES]
     parser = argparse.ArgumentParser(
@@ -40,7 +41,7 @@ def parse(arguments=None):
     parser.add_argument("--smoke", action="store_true", help="toy sizes on the emulator")
     parser.add_argument("--again", action="store_true", help="measure complete pieces, too")
     parser.add_argument("--commit", help="that results name (default: what the programs were built from)")
-    return parser.parse_args(arguments)
+    return parser.parse_args()
 
 
 def read(path):
@@ -109,13 +110,19 @@ def data_of(options):
     return ROOT / "tests/unit/bench/data" if options.smoke else options.data
 
 
+@functools.cache
+def without_torch():
+    """Why models cannot run here, or None: asked once, since importing takes seconds."""
+    probe = subprocess.run([sys.executable, "-c", "import torch, vostok.torch"], capture_output=True, text=True)
+    return None if probe.returncode == 0 else probe.stderr.strip().splitlines()[-1]
+
+
 def unavailable(piece, options):
     """Why a piece cannot run here, or None."""
     if piece.is_model:
         if not (ROOT / "bench/models" / piece.program).exists():
             return f"there is no bench/models/{piece.program}"
-        probe = subprocess.run([sys.executable, "-c", "import torch, vostok.torch"], capture_output=True, text=True)
-        return None if probe.returncode == 0 else probe.stderr.strip().splitlines()[-1]
+        return without_torch()
     if not (options.bin / piece.program).exists():
         return f"{options.bin / piece.program} was not built"
     if "--set" not in piece.arguments and not (data_of(options) / "problems.txt").exists():

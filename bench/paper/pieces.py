@@ -29,9 +29,9 @@ def _listed(name, what, program, *arguments, seconds):
     return Piece(name, what, program, (*arguments, *_LISTED), (*arguments, *_TINY, "--max-problems", "2"), seconds)
 
 
-def _made(name, what, program, *arguments, seconds, shrink=64):
+def _made(name, what, program, *arguments, seconds):
     """Over a made set, of which the first problems are shrunk to be tried."""
-    smoke = (*arguments, *_TINY, "--shrink", str(shrink), "--max-problems", "2")
+    smoke = (*arguments, *_TINY, "--shrink", "64", "--max-problems", "2")
     return Piece(name, what, program, (*arguments, *_LISTED), smoke, seconds)
 
 
