@@ -6,24 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import programs
 import pytest
+from programs import run
 
 FOLDER = Path(__file__).resolve().parents[3] / "src" / "python" / "examples"
 
 
-def run(words, folder):
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=600, cwd=folder)
-
-
 def output_of(example, folder, *more):
-    done = run([str(FOLDER / example), "--tiny", *more], folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return programs.output_of(FOLDER / example, folder, *more)
 
 
 def results_of(example, folder, *more):
-    output_of(example, folder, "--json", str(folder / "results.json"), "--commit", "abc123", *more)
-    return json.loads((folder / "results.json").read_text())
+    return programs.results_of(FOLDER / example, folder, *more)
 
 
 @pytest.fixture(scope="module")

@@ -6,26 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import programs
 import pytest
+from programs import run
 
 FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
 DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.parents]
 MODELS = ("transformer", "mobilenet", "recurrent")
 
 
-def run(words, folder):
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=900, cwd=folder)
-
-
 def output_of(model, folder, *more):
-    done = run([str(FOLDER / f"{model}.py"), "--tiny", *more], folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return programs.output_of(FOLDER / f"{model}.py", folder, *more)
 
 
 def results_of(model, folder, *more):
-    output_of(model, folder, "--json", str(folder / "results.json"), "--commit", "abc123", *more)
-    return json.loads((folder / "results.json").read_text())
+    return programs.results_of(FOLDER / f"{model}.py", folder, *more)
 
 
 @pytest.fixture(scope="module")
