@@ -40,6 +40,9 @@ struct SparseAttention {
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::dense;
   Saved saved = Saved::none;  ///< what the backward pass will read
+  /// Heads that are computed at a time, a divisor of batch: scores and probabilities of so many lie in the workspace. 0: as many as have
+  /// 128 MiB of probabilities, or one.
+  std::int64_t heads_at_once = 0;
 
   friend bool operator==(const SparseAttention&, const SparseAttention&) = default;
 };

@@ -51,7 +51,7 @@ struct Trial {
 struct Explanation {
   std::string operation = {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
   std::string family = {};
-  FieldMap config = {};
+  FieldMap config = {};  ///< of a composed plan heads_at_once, where it computes some heads after others
   Provenance provenance = Provenance::heuristic;
   std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
   std::optional<double> median_us = {};             ///< as measured when it was tuned

@@ -455,7 +455,8 @@ typedef struct vostok_attention {
   int32_t math;            /* default VOSTOK_MATH_ACCURATE */
   int32_t deterministic;   /* default 1 */
   int32_t nonfinite;
-  int32_t saved; /* VOSTOK_SAVED_...: what the backward pass will read */
+  int32_t saved;         /* VOSTOK_SAVED_...: what the backward pass will read */
+  int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {

@@ -120,6 +120,7 @@ void each_field(const Pass& pass, auto& c, SparseAttention& problem) {
   pass("deterministic", c.deterministic, problem.deterministic);
   pass("nonfinite", c.nonfinite, problem.nonfinite);
   pass("saved", c.saved, problem.saved);
+  pass("heads_at_once", c.heads_at_once, problem.heads_at_once);
 }
 
 template <class Pass>

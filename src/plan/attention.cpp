@@ -21,7 +21,7 @@ struct Operation<SparseAttention> {
 
 namespace {
 
-struct AttentionState final : ComposedState<SparseAttention> {
+struct AttentionState final : AttentionParts<SparseAttention> {
   SddmmPlan scores;
   SoftmaxPlan probabilities;
   SpmmPlan product;
@@ -49,6 +49,7 @@ struct AttentionState final : ComposedState<SparseAttention> {
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
+    note_heads(of);
     const AttentionRegions regions = of.regions();
     const Alignment alignment = declared(problem.alignment_bytes, problem.element);
     const bool attends = topology.nonzeros() > 0;
@@ -60,6 +61,21 @@ struct AttentionState final : ComposedState<SparseAttention> {
   void execute(Stream stream, const AttentionArguments& arguments) const {
     const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output, arguments.saved};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
+    for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
+  }
+
+  /// The arguments of the heads from this one on.
+  AttentionArguments from_head(AttentionArguments arguments, std::int64_t head) const {
+    arguments.query = of_head(arguments.query, head, strides.query);
+    arguments.key = of_head(arguments.key, head, strides.key);
+    arguments.value = of_head(arguments.value, head, strides.value);
+    arguments.output = of_head(arguments.output, head, strides.output);
+    arguments.saved = of_head(arguments.saved, head, strides.saved);
+    return arguments;
+  }
+
+  /// The first heads of these arguments.
+  void execute_some(Stream stream, const AttentionArguments& arguments) const {
     void* const own = part(arguments.workspace, step_at);
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);
     void* const s = in_place() ? p : part(arguments.workspace, scores_at);
@@ -74,7 +90,7 @@ struct AttentionState final : ComposedState<SparseAttention> {
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
     auto state = empty_state<AttentionState>(*planner, problem, mask, options);
-    rebind_steps(*state, *this, AttentionSteps(problem, mask.statistics()));
+    rebind_steps(*state, *this, AttentionSteps(problem, mask.statistics(), heads));
     return state;
   }
 };
@@ -86,7 +102,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem, mask.statistics());
   auto state = empty_state<AttentionState>(planner, problem, mask, options);
-  plan_steps(*state, AttentionSteps(problem, mask.statistics()));
+  plan_steps(*state, AttentionSteps(problem, mask.statistics(), heads_at_once(problem, mask.statistics())));
   return state;
 }
 

@@ -22,7 +22,7 @@ struct Operation<SparseAttentionBackward> {
 
 namespace {
 
-struct BackwardState final : ComposedState<SparseAttentionBackward> {
+struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   SddmmPlan scores;           ///< empty where the probabilities were saved
   SoftmaxPlan probabilities;  ///< likewise
   SpmmPlan value_gradient;
@@ -70,6 +70,7 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
+    note_heads(of);
     note_operands(of.regions());
   }
 
@@ -108,6 +109,24 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
 
   void execute(Stream stream, const AttentionBackwardArguments& arguments) const {
     require_arguments(arguments);
+    for (std::int64_t head = 0; head < forward().batch; head += heads) execute_some(stream, from_head(arguments, head));
+  }
+
+  /// The arguments of the heads from this one on.
+  AttentionBackwardArguments from_head(AttentionBackwardArguments arguments, std::int64_t head) const {
+    arguments.query = of_head(arguments.query, head, strides.query);
+    arguments.key = of_head(arguments.key, head, strides.key);
+    arguments.value = of_head(arguments.value, head, strides.value);
+    arguments.output_gradient = of_head(arguments.output_gradient, head, strides.output);
+    arguments.saved = of_head(arguments.saved, head, strides.saved);
+    arguments.query_gradient = of_head(arguments.query_gradient, head, strides.query);
+    arguments.key_gradient = of_head(arguments.key_gradient, head, strides.key);
+    arguments.value_gradient = of_head(arguments.value_gradient, head, strides.value);
+    return arguments;
+  }
+
+  /// The first heads of these arguments.
+  void execute_some(Stream stream, const AttentionBackwardArguments& arguments) const {
     const float scale = attention_scale(forward(), arguments.scale);
     void* const own = part(arguments.workspace, step_at);
     void* const gradient = part(arguments.workspace, gradient_at);
@@ -121,7 +140,7 @@ struct BackwardState final : ComposedState<SparseAttentionBackward> {
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
     auto state = empty_state<BackwardState>(*planner, problem, mask, options);
-    rebind_steps(*state, *this, AttentionSteps(forward(), mask.statistics()));
+    rebind_steps(*state, *this, AttentionSteps(forward(), mask.statistics(), heads));
     return state;
   }
 };
@@ -134,7 +153,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem.forward, mask.statistics());
   auto state = empty_state<BackwardState>(planner, problem, mask, options);
-  plan_steps(*state, AttentionSteps(problem.forward, mask.statistics()));
+  plan_steps(*state, AttentionSteps(problem.forward, mask.statistics(), heads_at_once(problem.forward, mask.statistics())));
   return state;
 }
 

@@ -27,6 +27,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("deterministic", problem.deterministic, KeyRole{});
   visit("nonfinite", problem.nonfinite, KeyRole{});
   visit("saved", problem.saved, KeyRole{});
+  visit("heads_at_once", problem.heads_at_once, KeyRole{});
 }
 static_assert(ops::lists_every_problem_field<SparseAttention>(), "problem_fields must name every member of SparseAttention");
 

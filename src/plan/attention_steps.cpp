@@ -1,5 +1,6 @@
 #include "plan/attention_steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/checked.hpp"
@@ -19,7 +20,75 @@ void require_layout(const char* object, const char* leading_field, std::int64_t 
   ops::require_stride(object, stride_field, stride, ops::least_stride(heads, batch));
 }
 
+/// More at a time save little: of 6.7 million elements a head four of eight took 3 % longer than all in f32. Fewer cost more: two 9 %, one
+/// 19 % (bench/NOTES.md).
+constexpr std::int64_t most_probability_bytes = std::int64_t{128} << 20;
+
+std::int64_t value_size_of(const SparseAttention& problem) { return problem.value_size != 0 ? problem.value_size : problem.n; }
+
+/// Elements between the scores of two heads.
+std::int64_t score_stride(const TopologyStatistics& mask) { return round_up(mask.nonzeros, 16 / size_of(Dtype::f16)); }
+
+struct HeadsOf {
+  ops::StoredMatrix query, key, value, output;
+};
+
+HeadsOf heads_of(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const auto stored = [](std::int64_t rows, std::int64_t width, std::int64_t leading, std::int64_t stride) {
+    return ops::stored_matrix(Layout::row_major, rows, width, leading, stride);
+  };
+  return {.query = stored(mask.rows, problem.n, problem.query_leading, problem.query_stride),
+          .key = stored(mask.cols, problem.n, problem.key_leading, problem.key_stride),
+          .value = stored(mask.cols, value_size_of(problem), problem.value_leading, problem.value_stride),
+          .output = stored(mask.rows, value_size_of(problem), problem.output_leading, problem.output_stride)};
+}
+
+HeadStrides operand_strides(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const HeadsOf heads = heads_of(problem, mask);
+  const auto bytes = [&](const ops::StoredMatrix& one) { return checked_multiply(one.stride, size_of(problem.element), "a head's bytes"); };
+  return {.query = bytes(heads.query), .key = bytes(heads.key), .value = bytes(heads.value), .output = bytes(heads.output)};
+}
+
+/// Whether operands are aligned as declared behind so many heads, if they are before them.
+bool stays_aligned(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads) {
+  const HeadStrides strides = operand_strides(problem, mask);
+  const std::int64_t together = strides.query | strides.key | strides.value | strides.output;
+  return heads % problem.alignment_bytes * (together % problem.alignment_bytes) % problem.alignment_bytes == 0;
+}
+
+/// Steps are planned for some of the heads: what all of them take is counted here.
+void require_countable(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const HeadStrides strides = operand_strides(problem, mask);
+  const std::int64_t scores = checked_multiply(score_stride(mask), size_of(Dtype::f32), "a head's scores");
+  for (const std::int64_t bytes : {strides.query, strides.key, strides.value, strides.output, scores})
+    checked_multiply(problem.batch, bytes, "the bytes of all heads");
+}
+
+void require_heads_at_once(const char* object, const SparseAttention& problem, const TopologyStatistics& mask) {
+  const std::int64_t heads = problem.heads_at_once;
+  if (heads == 0) return;
+  if (heads < 0 || problem.batch % heads != 0)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {} is no divisor of batch = {}", object, heads, problem.batch);
+  if (!stays_aligned(problem, mask, heads))
+    fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {}: behind so many heads operands are not aligned to alignment_bytes = {}",
+         object, heads, problem.alignment_bytes);
+}
+
 }  // namespace
+
+std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask) {
+  if (problem.heads_at_once != 0) return problem.heads_at_once;
+  constexpr std::int64_t most_tried = 4096;  // a batch may be any number, and have no small divisor
+  const std::int64_t bytes_of_head = std::max<std::int64_t>(score_stride(mask) * size_of(problem.element), 1);
+  const std::int64_t wanted = std::max<std::int64_t>(most_probability_bytes / bytes_of_head, 1);
+  const std::int64_t fewest_parts = std::max<std::int64_t>(ceil_div(problem.batch, wanted), 1);
+  const auto suits = [&](std::int64_t parts) { return problem.batch % parts == 0 && stays_aligned(problem, mask, problem.batch / parts); };
+  for (std::int64_t parts = fewest_parts; parts <= problem.batch && parts < fewest_parts + most_tried; ++parts)
+    if (suits(parts)) return problem.batch / parts;
+  for (std::int64_t parts = std::min(fewest_parts, most_tried); parts > 1; --parts)  // rather more heads than misaligned ones
+    if (suits(parts)) return problem.batch / parts;
+  return problem.batch;
+}
 
 void validate_attention(const char* object, const SparseAttention& problem, const TopologyStatistics& mask) {
   ops::require_enumerators(object, problem);
@@ -27,11 +96,13 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
   ops::require_at_least(object, "value_size", problem.value_size, 0);
   ops::require_at_least(object, "batch", problem.batch, 0);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
-  const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
+  const std::int64_t value_size = value_size_of(problem);
   require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows, problem.n, problem.batch);
   require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n, problem.batch);
   require_layout(object, "value_leading", problem.value_leading, "value_stride", problem.value_stride, mask.cols, value_size, problem.batch);
   require_layout(object, "output_leading", problem.output_leading, "output_stride", problem.output_stride, mask.rows, value_size, problem.batch);
+  require_countable(problem, mask);
+  require_heads_at_once(object, problem, mask);
 }
 
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written) {
@@ -43,14 +114,11 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
           .asked_by = "saved"};
 }
 
-AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask)
-    : problem_(problem),
-      mask_(mask),
-      value_size_(problem.value_size != 0 ? problem.value_size : problem.n),
-      score_stride_(round_up(mask.nonzeros, 16 / size_of(Dtype::f16))) {}
+AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads)
+    : problem_(problem), mask_(mask), heads_(heads), value_size_(value_size_of(problem)), score_stride_(score_stride(mask)) {}
 
 Sddmm AttentionSteps::sddmm() const {
-  return {.batch = problem_.batch,
+  return {.batch = heads_,
           .element = problem_.element,
           .index = problem_.index,
           .output_stride = score_stride_,
@@ -72,7 +140,7 @@ Sddmm AttentionSteps::scores() const {
 }
 
 Softmax AttentionSteps::probabilities(RowStatistics statistics) const {
-  return {.batch = problem_.batch,
+  return {.batch = heads_,
           .element = Dtype::f32,
           .output = problem_.element,
           .value_stride = score_stride_,
@@ -84,7 +152,7 @@ Softmax AttentionSteps::probabilities(RowStatistics statistics) const {
 
 Spmm AttentionSteps::spmm(std::int64_t n) const {
   return {.n = n,
-          .batch = problem_.batch,
+          .batch = heads_,
           .values_per_batch = true,
           .element = problem_.element,
           .index = problem_.index,
@@ -115,7 +183,7 @@ Sddmm AttentionSteps::probability_gradient() const {
 }
 
 SoftmaxBackward AttentionSteps::score_gradient() const {
-  return {.batch = problem_.batch,
+  return {.batch = heads_,
           .element = problem_.element,
           .probability_stride = score_stride_,
           .output_gradient_stride = score_stride_,
@@ -154,23 +222,26 @@ Spmm AttentionSteps::key_gradient() const {
 }
 
 AttentionRegions AttentionSteps::regions() const {
-  const auto region = [&](std::int64_t rows, std::int64_t width, std::int64_t leading, std::int64_t stride) {
-    return matrix_region(ops::stored_matrix(Layout::row_major, rows, width, leading, stride), problem_.element, problem_.batch);
-  };
-  return {.query = region(mask_.rows, problem_.n, problem_.query_leading, problem_.query_stride),
-          .key = region(mask_.cols, problem_.n, problem_.key_leading, problem_.key_stride),
-          .value = region(mask_.cols, value_size_, problem_.value_leading, problem_.value_stride),
-          .output = region(mask_.rows, value_size_, problem_.output_leading, problem_.output_stride)};
+  const HeadsOf heads = heads_of(problem_, mask_);
+  const auto region = [&](const ops::StoredMatrix& one) { return matrix_region(one, problem_.element, problem_.batch); };
+  return {.query = region(heads.query), .key = region(heads.key), .value = region(heads.value), .output = region(heads.output)};
 }
 
-std::int64_t AttentionSteps::bytes(Dtype type) const {
-  return checked_multiply(checked_multiply(problem_.batch, score_stride_, "the scores' elements"), size_of(type), "the scores' bytes");
+HeadStrides AttentionSteps::strides() const {
+  HeadStrides strides = operand_strides(problem_, mask_);
+  if (problem_.saved == Saved::probabilities) strides.saved = bytes(1, problem_.element);
+  if (problem_.saved == Saved::row_statistics) strides.saved = mask_.rows * size_of(Dtype::f32);
+  return strides;
+}
+
+std::int64_t AttentionSteps::bytes(std::int64_t heads, Dtype type) const {
+  return checked_multiply(checked_multiply(heads, score_stride_, "the scores' elements"), size_of(type), "the scores' bytes");
 }
 
 std::int64_t AttentionSteps::saved_bytes() const {
   switch (problem_.saved) {
     case Saved::none: return 0;
-    case Saved::probabilities: return bytes(problem_.element);
+    case Saved::probabilities: return bytes(problem_.batch, problem_.element);
     case Saved::row_statistics:
       return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float), "the statistics' bytes");
   }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include <vostok/attention.hpp>
 #include <vostok/sddmm.hpp>
@@ -9,6 +11,7 @@
 #include <vostok/spmm.hpp>
 #include <vostok/topology.hpp>
 
+#include "plan/composed.hpp"
 #include "plan/operands.hpp"
 
 namespace vostok::plan {
@@ -29,10 +32,20 @@ inline Operand heads_operand(const char* name, const Region& region, Alignment a
 /// What the forward pass leaves: it writes that, and the backward pass reads it.
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
 
-/// The problems of one attention's steps. Scores and probabilities are [batch, nonzeros], each head's starting aligned.
+/// Bytes between two heads of what all heads have behind one pointer; 0 of what is not saved.
+struct HeadStrides {
+  std::int64_t query = 0, key = 0, value = 0, output = 0, saved = 0;
+};
+
+/// How many heads are computed at a time: the problem's, or the largest divisor of the batch whose probabilities take 128 MiB at most and
+/// after which every operand is aligned as the problem declares.
+std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask);
+
+/// The problems of one attention's steps, for some of its heads at a time. Scores and probabilities are [heads, nonzeros], each
+/// head's starting aligned.
 class AttentionSteps {
  public:
-  AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask);
+  AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads);
 
   Sddmm scores() const;                                   ///< S = Q K^T at the mask, f32
   Softmax probabilities(RowStatistics statistics) const;  ///< P = softmax(scale * S)
@@ -44,22 +57,55 @@ class AttentionSteps {
   Spmm key_gradient() const;                              ///< dK = dS^T Q
 
   AttentionRegions regions() const;
-  /// Bytes of a [batch, nonzeros] array of a type.
-  std::int64_t bytes(Dtype type) const;
+  HeadStrides strides() const;
+  std::int64_t heads() const { return heads_; }
+  std::int64_t batch() const { return problem_.batch; }
+  /// Bytes of a [heads, nonzeros] array of a type.
+  std::int64_t bytes(Dtype type) const { return bytes(heads_, type); }
   std::int64_t saved_bytes() const;
 
  private:
   Sddmm sddmm() const;
   Spmm spmm(std::int64_t n) const;
+  std::int64_t bytes(std::int64_t heads, Dtype type) const;
 
   const SparseAttention& problem_;
   TopologyStatistics mask_;
+  std::int64_t heads_;
   std::int64_t value_size_;
   std::int64_t score_stride_;
 };
 
 /// The factor of the scores: as passed, or 1 / sqrt(n) for 0.
 float attention_scale(const SparseAttention& problem, float passed);
+
+/// What the forward and the backward pass's plans share: they compute some heads after others.
+template <class Problem>
+struct AttentionParts : ComposedState<Problem> {
+  std::int64_t heads = 0;  ///< at a time
+  bool in_parts = false;   ///< whether that is not all
+  HeadStrides strides;
+
+  Explanation explain(Detail detail) const override {
+    Explanation explanation = ComposedState<Problem>::explain(detail);
+    if (in_parts) explanation.config["heads_at_once"] = std::to_string(heads);
+    return explanation;
+  }
+
+ protected:
+  void note_heads(const AttentionSteps& of) {
+    heads = of.heads();
+    in_parts = heads < of.batch();
+    strides = of.strides();
+  }
+};
+
+/// A pointer to a head's part of an array; null stays null.
+template <class Pointer>
+Pointer of_head(Pointer pointer, std::int64_t head, std::int64_t stride) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  return pointer == nullptr ? nullptr : static_cast<Byte*>(pointer) + head * stride;
+}
 
 /// Carves a workspace into parts that are aligned to 256 bytes.
 class Carving {

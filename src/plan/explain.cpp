@@ -69,7 +69,7 @@ Explanation Planner::explain(const Choice& choice, Detail detail) const {
 
 std::string Explanation::text() const {
   if (!steps.empty()) {
-    std::string text;
+    std::string text = config.empty() ? "" : fmt::format("{} {}\n", family, to_text(config));
     for (const Explanation& step : steps) text += step.text();
     return text;
   }

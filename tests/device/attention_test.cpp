@@ -89,6 +89,50 @@ TEST_CASE("attention in every type agrees with float64, forward and backward, wh
   });
 }
 
+TEST_CASE("attention of some heads after others agrees with float64, forward and backward, in less memory") {
+  if (test::thread_sanitized) {
+    MESSAGE("skipped: its kernels take ThreadSanitizer many minutes; each is run there by its own family's test");
+    return;
+  }
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = with_gaps(37, 45, 3);
+    const Topology topology = context.topology(mask.view());
+    for (const Dtype element : {Dtype::f32, Dtype::f16})
+      for (const Saved saved : {Saved::none, Saved::probabilities, Saved::row_statistics}) {
+        SparseAttention problem = interleaved({.n = 16, .value_size = 8, .batch = 6, .element = element, .saved = saved});
+        const std::int64_t together = context.plan(problem, topology).workspace_bytes();
+        for (const std::int64_t heads : {1, 2, 3}) {
+          CAPTURE(heads);
+          problem.heads_at_once = heads;
+          check_both(context, problem, mask);
+          if (saved != Saved::probabilities) CHECK(context.plan(problem, topology).workspace_bytes() < together);
+        }
+      }
+  });
+}
+
+TEST_CASE("attention computes as many heads at a time as have 128 MiB of probabilities, and tells it") {
+  const Context context = test::memory_context("emulator");
+  const Topology topology = context.topology(sparse::uniform(1024, 1024, 0, 1).view());  // 4 MiB of f32 a head
+  const auto at_once = [&](const SparseAttention& problem) {
+    const Explanation explanation = context.plan(problem, topology).explain();
+    const auto found = explanation.config.find("heads_at_once");
+    CHECK((found == explanation.config.end()) == (explanation.text().find("heads_at_once") == std::string::npos));
+    return found == explanation.config.end() ? problem.batch : std::stoll(found->second);
+  };
+  CHECK(at_once({.n = 8, .batch = 32}) == 32);
+  CHECK(at_once({.n = 8, .batch = 64}) == 32);
+  CHECK(at_once({.n = 8, .batch = 66}) == 22);
+  CHECK(at_once({.n = 8, .batch = 37}) == 1);
+  CHECK(at_once({.n = 8, .batch = 128, .element = Dtype::f16}) == 64);
+  CHECK(at_once({.n = 8, .batch = 64, .heads_at_once = 16}) == 16);
+  CHECK(at_once({.n = 8, .batch = 1009}) == 1);  // a prime
+  CHECK(at_once({.n = 8, .batch = 0}) == 0);
+  // Every second head is aligned to 16 bytes.
+  CHECK(at_once({.n = 6, .batch = 66, .query_leading = 66 * 6, .key_leading = 66 * 6, .query_stride = 6, .key_stride = 6}) == 22);
+  CHECK(at_once({.n = 6, .batch = 74, .query_leading = 74 * 6, .key_leading = 74 * 6, .query_stride = 6, .key_stride = 6}) == 2);
+}
+
 TEST_CASE("masks without queries, keys or nonzeros give zeros, and one key its value") {
   on_every_device([](const Context& context) {
     sparse::Csr no_keys{.rows = 3, .cols = 4};
@@ -238,4 +282,7 @@ TEST_CASE("attention's problem is refused by field and value where it makes no s
   refuse({.n = 8, .batch = 2, .key_leading = 10, .key_stride = 9}, "key_stride = 9");
   refuse({.n = 8, .batch = 3, .output_leading = 16, .output_stride = 8}, "output_stride = 8");
   refuse({.n = 8, .alignment_bytes = 2}, "alignment_bytes = 2");
+  refuse({.n = 8, .batch = 6, .heads_at_once = 4}, "heads_at_once = 4 is no divisor of batch = 6");
+  refuse({.n = 8, .batch = 6, .heads_at_once = -1}, "heads_at_once = -1");
+  refuse({.n = 6, .batch = 2, .query_leading = 12, .query_stride = 6, .heads_at_once = 1}, "heads_at_once = 1");
 }

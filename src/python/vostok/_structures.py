@@ -213,6 +213,7 @@ Attention = _structure(
     i64 n value_size batch query_leading key_leading value_leading output_leading query_stride key_stride
         value_stride output_stride
     i32 index alignment_bytes math deterministic nonfinite saved
+    i64 heads_at_once
 """,
 )
 

@@ -164,7 +164,8 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                    .math = VOSTOK_MATH_TF32,
                                    .deterministic = 0,
                                    .nonfinite = VOSTOK_NON_FINITE_SPARSE,
-                                   .saved = VOSTOK_SAVED_ROW_STATISTICS};
+                                   .saved = VOSTOK_SAVED_ROW_STATISTICS,
+                                   .heads_at_once = 12};
   const SparseAttention expected{.n = 1,
                                  .value_size = 2,
                                  .batch = 3,
@@ -182,7 +183,8 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                  .math = Math::tf32,
                                  .deterministic = false,
                                  .nonfinite = NonFinite::sparse,
-                                 .saved = Saved::row_statistics};
+                                 .saved = Saved::row_statistics,
+                                 .heads_at_once = 12};
   CHECK(c::problem_of<SparseAttention>(&attention) == expected);
   CHECK(c::problem_of<SparseAttentionBackward>(&attention) == SparseAttentionBackward{.forward = expected});
   const vostok_depthwise depthwise{.size = sizeof depthwise,
