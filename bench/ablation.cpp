@@ -1,7 +1,8 @@
-// What each technique of row_tile is worth: every problem's config with one technique switched off at a time, measured
-// beside the whole.
+// What each technique of a family is worth, Table II of "Sparse GPU Kernels for Deep Learning" (SC20): every problem's config
+// with one technique switched off at a time, measured beside the whole.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <map>
 
 #include "base/text.hpp"
@@ -16,17 +17,31 @@
 #include "bench/harness/techniques.hpp"
 #include "cli/enum_option.hpp"
 #include "context_state.hpp"
-#include "ops/spmm/problem.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/race_subject.hpp"
 #include "plan/vetting.hpp"
 #include "tune/compile_ahead.hpp"
+#include "tune/sddmm_case.hpp"
 #include "tune/spmm_case.hpp"
 
 namespace vostok::bench {
 namespace {
 
+/// Its family and techniques follow.
+enum class Ablated : unsigned char { spmm, sddmm };
+
+constexpr const char* name(Ablated value) {
+  switch (value) {
+    case Ablated::spmm: return "spmm";
+    case Ablated::sddmm: return "sddmm";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(Ablated) { return "Ablated"; }
+
 struct AblationOptions : ListOptions {
+  Ablated operation = Ablated::spmm;
   std::string set = {};  ///< of spmm_sets; empty: the problem list
   Dtype element = Dtype::f32;
   bool transposed = false;
@@ -53,6 +68,12 @@ struct Effect {
   std::size_t used() const { return slowdowns.contains(everything) ? slowdowns.at(everything).size() : 0; }
 };
 
+/// A plan of either operation, and what makes operands for its query.
+struct Planned {
+  AnyPlan plan;
+  std::function<std::unique_ptr<tune::Case>()> make_case;
+};
+
 /// A config to measure: the whole (no technique), or without one.
 struct Variation {
   const Technique* technique = nullptr;
@@ -70,9 +91,13 @@ class Ablation {
         matrices_(context_, options.data, options.seed),
         session_(context_.state()->session),
         record_("ablation", options, context_),
-        effects_(row_tile_techniques().size()) {
-    record_.set("problem",
-                {{"element", name(options.element)}, {"sparse_transposed", options.transposed}, {"dense_layout", name(options.dense_layout)}});
+        of_(options.operation == Ablated::spmm ? row_tile_techniques() : row_strips_techniques()),
+        effects_(of_.techniques.size()) {
+    record_.set("problem", {{"operation", of_.operation},
+                            {"family", of_.family},
+                            {"element", name(options.element)},
+                            {"sparse_transposed", options.transposed},
+                            {"dense_layout", name(options.dense_layout)}});
     print_device(context_.device());
   }
 
@@ -106,18 +131,13 @@ class Ablation {
 
   void run_one(const Problem& problem) {
     matrices_.take(problem);
-    const Topology& topology = matrices_.topology();
-    const Spmm spmm{.n = problem.n, .element = options_.element, .sparse_transposed = options_.transposed, .dense_layout = options_.dense_layout};
-    const SpmmPlan plan = context_.plan(
-        spmm, topology, {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed, .family = "row_tile"});
-    const plan::Choice& choice = plan.state()->choices.back();
+    const Planned planned = options_.operation == Ablated::spmm ? plan_spmm(problem) : plan_sddmm(problem);
+    const AnyPlan& plan = planned.plan;
+    const plan::Choice& choice = *plan.state()->main_choice();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
-    const auto& query = static_cast<const ops::SpmmQuery&>(*choice.query);
-    std::vector<Variation> variations = list_variations(query, plan.config());
-    const plan::Task task{.query = choice.query, .topology = topology, .make_case = [&] {
-                            return std::make_unique<tune::SpmmCase>(session_->device(), query.problem, topology.state()->host_copy(), options_.seed);
-                          }};
-    plan::RaceSubject subject(*session_, task, plan::largest_workspace(query, {variations.front().candidate}));
+    std::vector<Variation> variations = list_variations(*choice.query, plan.config());
+    const plan::Task task{.query = choice.query, .topology = matrices_.topology(), .make_case = planned.make_case};
+    plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, {variations.front().candidate}));
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
     const auto& whole = timings.front().timing;
@@ -126,14 +146,34 @@ class Ablation {
     note(problem, plan, whole->median_us, variations, timings);
   }
 
+  PlanOptions plan_options() const {
+    return {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed, .family = of_.family};
+  }
+
+  Planned plan_spmm(const Problem& problem) {
+    const Spmm spmm{.n = problem.n, .element = options_.element, .sparse_transposed = options_.transposed, .dense_layout = options_.dense_layout};
+    return planned<tune::SpmmCase>(context_.plan(spmm, matrices_.topology(), plan_options()));
+  }
+
+  Planned plan_sddmm(const Problem& problem) {
+    return planned<tune::SddmmCase>(context_.plan(Sddmm{.n = problem.n, .element = options_.element}, matrices_.topology(), plan_options()));
+  }
+
+  template <class Case, class P>
+  Planned planned(const Plan<P>& plan) {
+    return {.plan = plan, .make_case = [this, problem = plan.problem()] {
+              return std::make_unique<Case>(session_->device(), problem, matrices_.topology().state()->host_copy(), options_.seed);
+            }};
+  }
+
   /// The whole first.
-  std::vector<Variation> list_variations(const ops::SpmmQuery& query, const FieldMap& config) const {
-    const ops::Family* family = ops::find_family("spmm", "row_tile");
-    std::vector<Variation> variations = {{.candidate = {.family = "row_tile", .config = config, .is_default = true}}};
-    for (const Technique& technique : row_tile_techniques()) {
+  std::vector<Variation> list_variations(const ops::Query& query, const FieldMap& config) const {
+    const ops::Family* family = ops::find_family(of_.operation, of_.family);
+    std::vector<Variation> variations = {{.candidate = {.family = of_.family, .config = config, .is_default = true}}};
+    for (const Technique& technique : of_.techniques) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
-      Variation variation{.technique = &technique, .candidate = {.family = "row_tile", .config = {}, .is_default = true}};
-      if (auto changed = without(technique, config)) {
+      Variation variation{.technique = &technique, .candidate = {.family = of_.family, .config = {}, .is_default = true}};
+      if (auto changed = technique.without(config)) {
         variation.candidate.config = *std::move(changed);
         if (auto reason = family->forbidden(query, variation.candidate.config)) variation.skipped = "forbidden: " + *reason;
       } else {
@@ -180,7 +220,7 @@ class Ablation {
     return timings;
   }
 
-  void note(const Problem& problem, const SpmmPlan& plan, double whole_us, const std::vector<Variation>& variations,
+  void note(const Problem& problem, const AnyPlan& plan, double whole_us, const std::vector<Variation>& variations,
             const std::vector<Timed>& timings) {
     Json row = {{"file", problem.file},
                 {"n", problem.n},
@@ -215,7 +255,7 @@ class Ablation {
     Json list = Json::array();
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const Effect& effect = effects_[i];
-      const Technique& technique = row_tile_techniques()[i];
+      const Technique& technique = of_.techniques[i];
       Json entry = {{"technique", technique.name},
                     {"fields", technique.fields},
                     {"unused", effect.unused},
@@ -241,9 +281,8 @@ class Ablation {
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const Effect& effect = effects_[i];
       std::size_t skipped = 0;
-      for (const auto& [reason, count] : effect.skipped)
-        skipped += count, reasons[fmt::format("{}: {}", row_tile_techniques()[i].name, reason)] += count;
-      text += fmt::format("| {} | {} | {} | {} |", row_tile_techniques()[i].name, effect.used(), effect.unused, skipped);
+      for (const auto& [reason, count] : effect.skipped) skipped += count, reasons[fmt::format("{}: {}", of_.techniques[i].name, reason)] += count;
+      text += fmt::format("| {} | {} | {} | {} |", of_.techniques[i].name, effect.used(), effect.unused, skipped);
       for (const auto& [group_name, count] : groups)
         text += effect.slowdowns.contains(group_name) ? fmt::format(" {:.3f}x |", geometric_mean(effect.slowdowns.at(group_name))) : " - |";
       text += effect.used() == 0 ? " - |\n" : fmt::format(" {:.2f}x {} |\n", effect.worst, effect.worst_problem);
@@ -260,6 +299,7 @@ class Ablation {
   Matrices matrices_;
   std::shared_ptr<plan::Session> session_;
   RunRecord record_;
+  TechniquesOf of_;
   std::vector<Effect> effects_;  ///< by technique
   std::size_t failures_ = 0;
 };
@@ -270,12 +310,15 @@ class Ablation {
 int main(int argc, char** argv) {
   using namespace vostok::bench;
   AblationOptions options;
-  CLI::App app("Each technique of row_tile switched off, one at a time, beside the whole. With --effort heuristic the whole is the default config.",
-               "bench_ablation");
+  CLI::App app(
+      "Each technique of row_tile (SpMM) or row_strips (SDDMM) switched off, one at a time, beside the whole. With --effort heuristic the whole "
+      "is the default config.",
+      "bench_ablation");
   add_options(app, options);
+  vostok::cli::add_enum_option(app, "--operation", options.operation, "spmm, or sddmm, whose n is the inner size");
   app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
-  app.add_flag("--transpose", options.transposed, "Compute A^T B");
-  vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B: row_major or column_major");
+  app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");
+  vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B, of spmm: row_major or column_major");
   return run_program(app, argc, argv, options, [&] { return Ablation(options).run() == 0 ? 0 : 1; });
 }

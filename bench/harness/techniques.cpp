@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "abi/row_strips.h"
+#include "abi/row_tile.h"
 #include "base/text.hpp"
 #include "codegen/fields.hpp"
 
@@ -11,6 +13,26 @@ namespace {
 
 constexpr int warp_lanes = 32;
 constexpr int most_entries_per_lane = 256;  ///< in a step
+
+/// The config after an edit; nothing where that changes nothing.
+template <class Config, auto edit>
+std::optional<FieldMap> edited(const FieldMap& config) {
+  int unknown = 0;
+  auto parsed = codegen::from_map<Config>(config, &unknown);
+  if (!parsed || unknown > 0) fail(ErrorCode::invalid_argument, "cannot switch off a technique: \"{}\" is no config of this family", to_text(config));
+  const FieldMap full = codegen::to_map(*parsed);
+  edit(*parsed);
+  FieldMap changed = codegen::to_map(*parsed);
+  if (changed == full) return std::nullopt;
+  return changed;
+}
+
+template <auto edit>
+constexpr auto tile = &edited<RowTileConfig, edit>;
+template <auto edit>
+constexpr auto strips = &edited<RowStripsConfig, edit>;
+
+// --- row_tile --------------------------------------------------------------------------------------------------------
 
 void narrow_sparse(RowTileConfig& config) { config.sparse_vector = 1; }
 void narrow_dense(RowTileConfig& config) { config.dense_vector = 1; }
@@ -46,47 +68,67 @@ void whole_rows(RowTileConfig& config) {
   whole_row_per_subwarp(config);
 }
 
-constexpr Technique techniques[] = {
+constexpr Technique of_row_tile[] = {
     {"row swizzle (V-C), and the slots it allows", "row_swizzle, deal_rows, slot_entries, row_pieces",
-     [](RowTileConfig& config) { config.row_swizzle = config.deal_rows = false, without_slots(config); }},
-    {"slots", "slot_entries, row_pieces", without_slots},
-    {"long rows cut into pieces", "row_pieces", [](RowTileConfig& config) { config.row_pieces = 1; }},
-    {"rows dealt to blocks", "deal_rows", [](RowTileConfig& config) { config.deal_rows = false; }},
-    {"vector loads, both sides (V-B)", "sparse_vector, dense_vector", [](RowTileConfig& config) { narrow_sparse(config), narrow_dense(config); }},
-    {"vector loads of the sparse side", "sparse_vector", narrow_sparse},
-    {"vector loads of the dense side", "dense_vector", narrow_dense},
+     tile<[](RowTileConfig& config) { config.row_swizzle = config.deal_rows = false, without_slots(config); }>},
+    {"slots", "slot_entries, row_pieces", tile<without_slots>},
+    {"long rows cut into pieces", "row_pieces", tile<[](RowTileConfig& config) { config.row_pieces = 1; }>},
+    {"rows dealt to blocks", "deal_rows", tile<[](RowTileConfig& config) { config.deal_rows = false; }>},
+    {"vector loads, both sides (V-B)", "sparse_vector, dense_vector",
+     tile<[](RowTileConfig& config) { narrow_sparse(config), narrow_dense(config); }>},
+    {"vector loads of the sparse side", "sparse_vector", tile<narrow_sparse>},
+    {"vector loads of the dense side", "dense_vector", tile<narrow_dense>},
     {"reverse-offset alignment (V-B2), and the sparse vectors it allows", "reverse_offset_alignment, sparse_vector",
-     [](RowTileConfig& config) { config.reverse_offset_alignment = false, narrow_sparse(config); }},
+     tile<[](RowTileConfig& config) { config.reverse_offset_alignment = false, narrow_sparse(config); }>},
     {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, row_pieces, tile_rows, tile_columns, tile_nonzeros, column_edge",
-     one_row_per_warp},
-    {"index pre-scaling (V-D1)", "prescale_indices", [](RowTileConfig& config) { config.prescale_indices = false; }},
-    {"residue unrolling (V-D2)", "residue_unroll", [](RowTileConfig& config) { config.residue_unroll = 1; }},
-    {"predication removed (V-D3)", "column_edge", [](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }},
-    {"several loads in flight", "loads_in_flight", [](RowTileConfig& config) { config.loads_in_flight = 1; }},
-    {"overlapped batches of loads", "overlap_batches", [](RowTileConfig& config) { config.overlap_batches = false; }},
+     tile<one_row_per_warp>},
+    {"index pre-scaling (V-D1)", "prescale_indices", tile<[](RowTileConfig& config) { config.prescale_indices = false; }>},
+    {"residue unrolling (V-D2)", "residue_unroll", tile<[](RowTileConfig& config) { config.residue_unroll = 1; }>},
+    {"predication removed (V-D3)", "column_edge", tile<[](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }>},
+    {"several loads in flight", "loads_in_flight", tile<[](RowTileConfig& config) { config.loads_in_flight = 1; }>},
+    {"overlapped batches of loads", "overlap_batches", tile<[](RowTileConfig& config) { config.overlap_batches = false; }>},
     {"several packets of columns a lane", "tile_columns",
-     [](RowTileConfig& config) { config.tile_columns = config.threads_per_row * config.dense_vector; }},
-    {"rows split over subwarps", "row_split, tile_rows, tile_nonzeros", whole_rows},
-    {"prefetch of the sparse side", "prefetch_sparse", [](RowTileConfig& config) { config.prefetch_sparse = false; }},
-    {"minimum blocks per multiprocessor", "min_blocks", [](RowTileConfig& config) { config.min_blocks = 1; }},
-    {"column tiles first", "raster", [](RowTileConfig& config) { config.raster = Raster::rows_first; }},
-    {"streaming stores of C", "stream_output", [](RowTileConfig& config) { config.stream_output = false; }},
-    {"column-major B transposed first", "prepare_dense", [](RowTileConfig& config) { config.prepare_dense = false; }},
-    {"values of a transposed A gathered first", "pack_values", [](RowTileConfig& config) { config.pack_values = false; }},
+     tile<[](RowTileConfig& config) { config.tile_columns = config.threads_per_row * config.dense_vector; }>},
+    {"rows split over subwarps", "row_split, tile_rows, tile_nonzeros", tile<whole_rows>},
+    {"prefetch of the sparse side", "prefetch_sparse", tile<[](RowTileConfig& config) { config.prefetch_sparse = false; }>},
+    {"minimum blocks per multiprocessor", "min_blocks", tile<[](RowTileConfig& config) { config.min_blocks = 1; }>},
+    {"column tiles first", "raster", tile<[](RowTileConfig& config) { config.raster = Raster::rows_first; }>},
+    {"streaming stores of C", "stream_output", tile<[](RowTileConfig& config) { config.stream_output = false; }>},
+    {"column-major B transposed first", "prepare_dense", tile<[](RowTileConfig& config) { config.prepare_dense = false; }>},
+    {"values of a transposed A gathered first", "pack_values", tile<[](RowTileConfig& config) { config.pack_values = false; }>},
+};
+
+// --- row_strips --------------------------------------------------------------------------------------------------------
+
+/// One strip a warp. The block keeps its threads.
+void one_strip_per_warp(RowStripsConfig& config) {
+  config.strips_per_block = std::max(1, threads(config) / warp_lanes);
+  config.threads_per_strip = warp_lanes;
+}
+
+/// Strips as long as the kernel knows them: few rows have two. Their sums take more registers.
+void long_strips(RowStripsConfig& config) {
+  config.strip_entries = 128;
+  config.min_blocks = 1;
+}
+
+constexpr Technique of_row_strips[] = {
+    {"load balancing (V-C): rows cut into short strips", "strip_entries, min_blocks", strips<long_strips>},
+    {"vector loads (V-B)", "dense_vector", strips<[](RowStripsConfig& config) { config.dense_vector = 1; }>},
+    {"subwarp tiling (V-B1): one strip a warp", "threads_per_strip, strips_per_block", strips<one_strip_per_warp>},
+    {"several loads in flight", "loads_in_flight", strips<[](RowStripsConfig& config) { config.loads_in_flight = 1; }>},
+    {"overlapped batches of loads", "overlap_batches", strips<[](RowStripsConfig& config) { config.overlap_batches = false; }>},
+    {"several loads of A a step", "step_vectors", strips<[](RowStripsConfig& config) { config.step_vectors = 1; }>},
+    {"column indices through shared memory", "column_path", strips<[](RowStripsConfig& config) { config.column_path = ColumnPath::shuffle; }>},
+    {"strips in bands of columns", "column_bands", strips<[](RowStripsConfig& config) { config.column_bands = false; }>},
+    {"n split over blocks", "n_split", strips<[](RowStripsConfig& config) { config.n_split = 1; }>},
+    {"minimum blocks per multiprocessor", "min_blocks", strips<[](RowStripsConfig& config) { config.min_blocks = 1; }>},
+    {"streaming stores of D", "stream_output", strips<[](RowStripsConfig& config) { config.stream_output = false; }>},
 };
 
 }  // namespace
 
-std::span<const Technique> row_tile_techniques() { return techniques; }
-
-std::optional<FieldMap> without(const Technique& technique, const FieldMap& config) {
-  auto parsed = codegen::from_map<RowTileConfig>(config);
-  if (!parsed) fail(ErrorCode::invalid_argument, "cannot switch off {}: \"{}\" is no config of row_tile", technique.name, to_text(config));
-  const FieldMap full = codegen::to_map(*parsed);
-  technique.switch_off(*parsed);
-  FieldMap changed = codegen::to_map(*parsed);
-  if (changed == full) return std::nullopt;
-  return changed;
-}
+TechniquesOf row_tile_techniques() { return {.operation = "spmm", .family = "row_tile", .techniques = of_row_tile}; }
+TechniquesOf row_strips_techniques() { return {.operation = "sddmm", .family = "row_strips", .techniques = of_row_strips}; }
 
 }  // namespace vostok::bench

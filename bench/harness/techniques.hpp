@@ -1,4 +1,4 @@
-// The techniques of row_tile, each with the way to switch it off: the rows of the ablation's table.
+// The techniques of a family of kernels, each with the way to switch it off: the rows of the ablation's table.
 #pragma once
 
 #include <optional>
@@ -6,19 +6,23 @@
 
 #include <vostok/plan.hpp>
 
-#include "abi/row_tile.h"
-
 namespace vostok::bench {
 
 struct Technique {
   const char* name;
   const char* fields;  ///< of the config, for readers
-  void (*switch_off)(RowTileConfig& config);
+  /// The config without it; nothing where the config does not use it. Errors: invalid_argument (no config of the family).
+  std::optional<FieldMap> (*without)(const FieldMap& config);
 };
 
-std::span<const Technique> row_tile_techniques();
+/// A family whose techniques are listed.
+struct TechniquesOf {
+  const char* operation;
+  const char* family;
+  std::span<const Technique> techniques;
+};
 
-/// The config without the technique; nothing where it does not use it. Errors: invalid_argument (not a config of row_tile).
-std::optional<FieldMap> without(const Technique& technique, const FieldMap& config);
+TechniquesOf row_tile_techniques();    ///< of SpMM
+TechniquesOf row_strips_techniques();  ///< of SDDMM
 
 }  // namespace vostok::bench

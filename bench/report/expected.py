@@ -94,7 +94,7 @@ EXPECTED = {
     "rnn-spmm": Expected("Fig. 10, SpMM of recurrent layers", _piece("spmm_rnn"), _measured("spmm", "rnn/")),
     "rnn-sddmm": Expected("Fig. 10, SDDMM of recurrent layers", _piece("sddmm_rnn"), _measured("sddmm", "rnn/")),
     "ablation-spmm": Expected("Table II, techniques of SpMM", _piece("ablation"), _ablated("spmm", "transformer/")),
-    "ablation-sddmm": Expected("Table II, techniques of SDDMM", NOTHING_YET, _ablated("sddmm")),
+    "ablation-sddmm": Expected("Table II, techniques of SDDMM", _piece("ablation_sddmm"), _ablated("sddmm")),
     "transformer": Expected("the sparse Transformer", _piece("transformer"), _benchmark("transformer")),
     "transformer-train": Expected("a training step of the Transformer", _piece("transformer_train"), _trained),
     "mobilenet": Expected("sparse MobileNetV1", _piece("mobilenet"), _benchmark("mobilenet")),
