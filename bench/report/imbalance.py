@@ -9,7 +9,7 @@ from . import paper
 from .axis import Axis
 from .expected import missing_note
 from .figures import stored_line
-from .markup import beside, paragraph, subsection
+from .markup import beside, paragraph, percent, subsection
 from .problems import conditions_of, kind, newest
 from .results import ResultFile
 from .shared import SPMM_MADE, Shared
@@ -57,6 +57,15 @@ def _relative(key: str, line: Line) -> Series:
         share = 100 * line[0][1] / us
         points.append(Point(variation, share, f"{name_of(key)}: {share:.0f} % at a CoV of {variation:g}"))
     return Series(key, points)
+
+
+def kept(results: Sequence[ResultFile]) -> str:
+    """What the most different rows reach of equal ones', with row swizzle and without; empty where none is measured."""
+    shares = []
+    for line, how in zip(_ablated(results), ("with it", "without")):
+        if len(line) > 1:
+            shares.append(f"{percent(line[0][1] / line[-1][1])} {how}")
+    return ", ".join(shares)
 
 
 def imbalance(results: Sequence[ResultFile], shared: Shared) -> str:

@@ -37,8 +37,9 @@ class ModelSpeedup:
 
 
 def newest_of(results: Sequence[ResultFile], benchmark: str) -> ResultFile | None:
+    """Of those files with a row for the headline, where there are any: a training step is no forward pass."""
     found = [result for result in results if result.benchmark == benchmark]
-    return max(found, key=lambda result: result.date) if found else None
+    return max(found, key=lambda result: (bool(READERS[benchmark](result)), result.date)) if found else None
 
 
 def papers_transformer(result: ResultFile) -> list[Row]:

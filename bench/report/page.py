@@ -10,13 +10,14 @@ from . import paper
 from .ceilings import roofline
 from .changes import changes
 from .collection import collection
-from .expected import not_measured
+from .expected import EXPECTED, is_missing, not_measured
 from .figures import crossover, matrices
 from .headline import headline
 from .imbalance import imbalance
 from .listing import listing
 from .markup import paragraph, section, text
 from .model_sections import host, models
+from .models import READERS
 from .results import NO_GPU, ResultFile
 from .shared import Shared
 from .sources import sources
@@ -40,25 +41,39 @@ HEAD = """<!doctype html>
 """
 
 
-def _of_one_gpu(results: Sequence[ResultFile]) -> list[ResultFile]:
-    """The files of the GPU that most rows are of: comparisons are not made across GPUs."""
+def _shown(results: Sequence[ResultFile]) -> tuple[list[ResultFile], list[str]]:
+    """The files of the GPU that most rows are of, first, then those of models, and what that GPU has none of from
+    another: no comparison is made across GPUs. Also what the others stand in for."""
     rows = Counter[str]()
     for result in results:
         rows[result.gpu] += len(result.rows) if result.gpu != NO_GPU else 0
-    most = max(sorted(rows), key=lambda gpu: rows[gpu])
-    return [result for result in results if result.gpu == most]
+    first, *others = sorted(rows, key=lambda gpu: (-rows[gpu], gpu))
+    shown = [result for result in results if result.gpu == first]
+    shown += [result for result in results if result.benchmark in READERS and result.gpu not in (first, NO_GPU)]
+    stand_ins = []
+    for name, expected in EXPECTED.items():
+        for gpu in others:
+            found = [result for result in results if result.gpu == gpu != NO_GPU and expected.present([result])]
+            if found and is_missing(name, shown):
+                stand_ins.append(f"{expected.what} ({gpu})")
+                shown += [result for result in found if result not in shown]
+    return shown, stand_ins
 
 
-def _intro(results: Sequence[ResultFile], shown: Sequence[ResultFile]) -> str:
+def _intro(results: Sequence[ResultFile], shown: Sequence[ResultFile], stand_ins: Sequence[str]) -> str:
     days = sorted(result.day for result in results)
     rows = sum(len(result.rows) for result in results)
     words = (
         f"{len(results)} result files of {days[0]} to {days[-1]}, {rows:,} rows. Headline, figures and roofline are of "
         f"one GPU, {shown[0].gpu}"
     )
+    if stand_ins:
+        words += f", but for what it has no result of: {'; '.join(stand_ins)}"
     others = sorted({result.gpu for result in results} - {shown[0].gpu})
     if others:
-        words += f"; models, the table of problems and the changes are also of {', '.join(others)}"
+        words += (
+            f"; models (the newest run of each), the table of problems and the changes are also of {', '.join(others)}"
+        )
     return f'<p class="intro">{text(words)}. Times are medians; a ratio is the other\'s time over ours.</p>'
 
 
@@ -81,7 +96,7 @@ def _paper(results: Sequence[ResultFile], shared: Shared) -> str:
 
 def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
     """The whole page. It depends on nothing but the files: the same files make the same bytes."""
-    shown = _of_one_gpu(results)
+    shown, stand_ins = _shown(results)
     sections = (
         ("headline", "Headline", headline(shown)),
         ("paper", "The paper", _paper(shown, Shared(shared))),
@@ -100,5 +115,5 @@ def make_page(results: Sequence[ResultFile], folder: Path, shared: Path) -> str:
     return (
         f"{HEAD}<style>\n{style}</style>\n<script>{WATCH}</script>\n</head>\n<body>\n"
         f'<header><h1>Vostok</h1><nav aria-label="Sections">{links}</nav>{switch}</header>\n'
-        f"<main>{_intro(results, shown)}\n{body}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+        f"<main>{_intro(results, shown, stand_ins)}\n{body}</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
     )

@@ -186,7 +186,11 @@ def _ablation(results: Sequence[ResultFile], operation: str) -> str:
         rows.append(row)
     rows.sort(key=lambda row: -row[1].value if isinstance(row[1], Cell) and row[1].value else 0)
     used = [
-        r.conditions for r in results if r.benchmark == "ablation" and r.problem.get("operation", "spmm") == operation
+        result.conditions
+        for result in results
+        if result.benchmark == "ablation"
+        and result.problem.get("operation", "spmm") == operation
+        and any(model_and_batch(row["file"], row["n"]) for row in result.rows)
     ]
     heads = (
         f"{operation.replace('spmm', 'SpMM').replace('sddmm', 'SDDMM')}, without",

@@ -8,6 +8,7 @@ from . import paper
 from .collection import best_throughput, f32_peak
 from .expected import EXPECTED, is_missing
 from .figures import crossing
+from .imbalance import kept
 from .markup import Content, percent, ratio, subsection, table
 from .models import mobilenet_pairs, newest_of, papers_transformer, transformer_memory
 from .problems import STORED, kind, newest, pairs
@@ -46,6 +47,11 @@ def _peak(results: Sequence[ResultFile]) -> Line:
     return [title, f"{paper.SHARE_OF_PEAK.value} %", here, why]
 
 
+def _elsewhere(result: ResultFile | None, results: Sequence[ResultFile]) -> str:
+    """Names the GPU of a result that is not the page's."""
+    return f" ({result.gpu})" if result and result.gpu != results[0].gpu else ""
+
+
 def _crossover(results: Sequence[ResultFile]) -> Line:
     title = "Sparse passes dense, 8192x2048, n = 128, f32"
     problems = newest(results, kind("spmm", "crossover", "f32"))
@@ -64,11 +70,12 @@ def _transformer(results: Sequence[ResultFile]) -> list[Line]:
     if not rows:
         absent = _absent("transformer", results) or "not measured: the paper's mask in fp32"
         return [[title, value, absent, ""] for title, value in zip(titles, reported)]
+    where = _elsewhere(result, results)
     told = "; ".join(f"{ratio(twin.ratio)} beside {twin.name}" for twin in twins(rows[0])) or "wrong or failed"
     memory = transformer_memory(rows[0])
     less = f"{memory:.1f}x less than materialised" if memory else "not known"
     why = "Dense attention need not hold its scores in memory today: sdpa computes them in pieces."
-    return [[titles[0], reported[0], told, why], [titles[1], reported[1], less, ""]]
+    return [[titles[0], reported[0], told + where, why], [titles[1], reported[1], less + where, ""]]
 
 
 def _mobilenet(results: Sequence[ResultFile]) -> Line:
@@ -77,17 +84,18 @@ def _mobilenet(results: Sequence[ResultFile]) -> Line:
     result = newest_of(results, "mobilenet")
     found = mobilenet_pairs(result) if result else {}
     told = ", ".join(f"{ratio(twin.ratio)} ({wide} / {narrow})" for (wide, narrow), twin in found.items())
-    return [title, reported, told or _absent("mobilenet", results) or "wrong or failed", ""]
+    here = told + _elsewhere(result, results) if told else _absent("mobilenet", results) or "wrong or failed"
+    return [title, reported, here, ""]
 
 
 def verdicts(results: Sequence[ResultFile]) -> str:
-    kept = _absent("imbalance", results) or "see Fig. 6"
+    keeps = _absent("imbalance", results) or kept(results) or "see Fig. 6"
     lines: list[Line] = [
         _over_cusparse(results, "spmm", "SpMM f32 over cuSPARSE (Table I)", paper.SPMM_OVER_CUSPARSE),
         _over_cusparse(results, "sddmm", "SDDMM f32 over cuSPARSE (Table I)", paper.SDDMM_OVER_CUSPARSE),
         _peak(results),
         _crossover(results),
-        ["Row swizzle keeps of a balanced matrix's speed", f"{paper.SWIZZLE_KEEPS.value} %", kept, ""],
+        ["Row swizzle keeps of a balanced matrix's speed", f"{paper.SWIZZLE_KEEPS.value} %", keeps, ""],
         *_transformer(results),
         _mobilenet(results),
     ]

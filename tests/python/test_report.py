@@ -168,7 +168,7 @@ def test_a_run_and_what_went_on_with_it_count_together(tmp_path):
     assert (cells[8], cells[10]) == ("4", "spmm_a, spmm_a_rest")
 
 
-def test_the_headline_is_of_one_gpu(tmp_path):
+def test_the_headline_is_of_one_gpu_but_for_what_it_has_no_result_of(tmp_path):
     folder = tmp_path / "results"
     write(folder, "spmm_h200", result([row(matrix(i), 10, peers=[("cusparse", 30)]) for i in range(4)]))
     other = [row(matrix(i), 10, peers=[("cusparse", 50)]) for i in range(2)]
@@ -176,9 +176,11 @@ def test_the_headline_is_of_one_gpu(tmp_path):
     write(folder, "sddmm_h100", result(other[:1], benchmark="sddmm", gpu="NVIDIA H100"))
     page = page_of(tmp_path, folder)
     assert {key: cells[2] for key, (_, cells) in headline_of(page).items() if "cusparse" in key} == {
-        "spmm-f32-cusparse": "3.00x"
+        "spmm-f32-cusparse": "3.00x",
+        "sddmm-f32-cusparse": "5.00x",
     }
-    assert "one GPU, NVIDIA H200; models, the table of problems and the changes are also of NVIDIA H100" in page
+    assert "one GPU, NVIDIA H200, but for what it has no result of: Fig. 9 and Table I, SDDMM f32 (NVIDIA H100)" in page
+    assert "the table of problems and the changes are also of NVIDIA H100" in page
 
 
 def test_every_row_of_every_file_is_in_the_table(committed):
@@ -350,4 +352,4 @@ def test_the_command_prints_where_the_page_is(tmp_path):
     out = tmp_path / "new/page.html"
     done = subprocess.run([ROOT / "run", "report", "--out", out], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(rf"{out}: \d+ kB\n", done.stdout)
+    assert re.fullmatch(rf"{out}: [\d,]+ kB\n", done.stdout)

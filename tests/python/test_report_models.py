@@ -44,6 +44,23 @@ def test_the_transformer_is_that_of_the_papers_case(tmp_path):
     assert "a training step of the Transformer. Made by" in page
 
 
+def test_a_newer_training_step_does_not_hide_the_forward_pass(tmp_path):
+    folder = tmp_path / "results"
+    write(folder, "transformer_h200", result([transformer(1000)], benchmark="transformer"))
+    later = result([transformer(1000, train=True)], benchmark="transformer", date="2026-12-01T00:00:00Z")
+    write(folder, "transformer_train_h200", later)
+    assert headline_of(page_of(tmp_path, folder))["transformer-materialised"][1][10] == "transformer_h200"
+
+
+def test_models_of_another_gpu_are_named_with_it(tmp_path):
+    folder = tmp_path / "results"
+    write(folder, "mobilenet_h200", result([mobilenet(100, 1.5, 1.2)] * 3, benchmark="mobilenet"))
+    write(folder, "transformer_h100", result([transformer(1000)], benchmark="transformer", gpu="NVIDIA H100"))
+    page = page_of(tmp_path, folder)
+    assert "2.00x beside sdpa dense (NVIDIA H100)" in page
+    assert "2.50x (1.5 / 1.2)<" in page
+
+
 def mobilenet(us, sparse_width, dense_width, batch=1, element="f32"):
     sides = {
         "vostok": side(us, frames_s=batch * 1e6 / us),

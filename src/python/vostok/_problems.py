@@ -176,8 +176,8 @@ class SoftmaxBackward(Problem["plans.SoftmaxBackwardPlan"]):
 class SparseAttention(Problem["plans.AttentionPlan"]):
     """softmax(scale Q K^T, at the mask) V: Q [batch, m, n], K [batch, k, n], V [batch, k, value_size].
 
-    value_size 0: n. saved: what the backward pass will read: none, probabilities or row_statistics. heads_at_once: heads
-    that are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one.
+    value_size 0: n. saved: what the backward pass will read: none, probabilities or row_statistics. heads_at_once:
+    how many are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one.
     """
 
     operation: ClassVar[str] = "attention"
