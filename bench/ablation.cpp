@@ -38,8 +38,6 @@ constexpr const char* name(Ablated value) {
   return nullptr;
 }
 
-constexpr const char* type_name(Ablated) { return "Ablated"; }
-
 struct AblationOptions : ListOptions {
   Ablated operation = Ablated::spmm;
   std::string set = {};  ///< of spmm_sets; empty: the problem list

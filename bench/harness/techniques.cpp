@@ -15,22 +15,22 @@ constexpr int warp_lanes = 32;
 constexpr int most_entries_per_lane = 256;  ///< in a step
 
 /// The config after an edit; nothing where that changes nothing.
-template <class Config, auto edit>
+template <class Config, auto Edit>
 std::optional<FieldMap> edited(const FieldMap& config) {
   int unknown = 0;
   auto parsed = codegen::from_map<Config>(config, &unknown);
   if (!parsed || unknown > 0) fail(ErrorCode::invalid_argument, "cannot switch off a technique: \"{}\" is no config of this family", to_text(config));
   const FieldMap full = codegen::to_map(*parsed);
-  edit(*parsed);
+  Edit(*parsed);
   FieldMap changed = codegen::to_map(*parsed);
   if (changed == full) return std::nullopt;
   return changed;
 }
 
-template <auto edit>
-constexpr auto tile = &edited<RowTileConfig, edit>;
-template <auto edit>
-constexpr auto strips = &edited<RowStripsConfig, edit>;
+template <auto Edit>
+constexpr auto tile = &edited<RowTileConfig, Edit>;
+template <auto Edit>
+constexpr auto strips = &edited<RowStripsConfig, Edit>;
 
 // --- row_tile --------------------------------------------------------------------------------------------------------
 

@@ -129,8 +129,8 @@ TEST_CASE("attention computes as many heads at a time as have 128 MiB of probabi
   CHECK(at_once({.n = 8, .batch = 1009}) == 1);  // a prime
   CHECK(at_once({.n = 8, .batch = 0}) == 0);
   // Every second head is aligned to 16 bytes.
-  CHECK(at_once({.n = 6, .batch = 66, .query_leading = 66 * 6, .key_leading = 66 * 6, .query_stride = 6, .key_stride = 6}) == 22);
-  CHECK(at_once({.n = 6, .batch = 74, .query_leading = 74 * 6, .key_leading = 74 * 6, .query_stride = 6, .key_stride = 6}) == 2);
+  CHECK(at_once({.n = 6, .batch = 66, .query_leading = 396, .key_leading = 396, .query_stride = 6, .key_stride = 6}) == 22);
+  CHECK(at_once({.n = 6, .batch = 74, .query_leading = 444, .key_leading = 444, .query_stride = 6, .key_stride = 6}) == 2);
 }
 
 TEST_CASE("masks without queries, keys or nonzeros give zeros, and one key its value") {
