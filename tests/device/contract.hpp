@@ -1,0 +1,140 @@
+// What every product promises, element by element, whichever family computes it: an error below so many units of 2^-19 of the sum of
+// the products' magnitudes, IEEE's answer where an element that the mask names is not finite, and nothing from those it lacks.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "device/devices.hpp"
+#include "device/distributions.hpp"
+#include "device/kernel_devices.hpp"
+#include "ops/family.hpp"
+#include "sparse/elements.hpp"
+
+namespace vostok::test {
+
+inline constexpr double accurate_unit = 1.0 / (1 << 19);
+inline constexpr double most_units = 8;      ///< of all finite operands: 2^-16
+inline constexpr double ordinary_units = 1;  ///< of data that was not built so that all roundings go one way: 2^-19
+
+/// The sum of one output's products in float64, and that of their magnitudes.
+struct ExactSum {
+  double sum = 0;
+  double magnitude = 0;
+
+  void add(double a, double b) {
+    sum += a * b;
+    magnitude += std::fabs(a * b);
+  }
+};
+
+/// How far outputs are from their sums.
+struct Distance {
+  double units = 0;        ///< the worst, of accurate_unit of its magnitude
+  std::string wrong = {};  ///< the first that is not finite where it should be, or finite where it should not
+
+  void take(float found, const ExactSum& exact, const std::string& place) {
+    if (!std::isfinite(exact.sum)) {
+      const bool same = std::isnan(exact.sum) ? std::isnan(found) : static_cast<double>(found) == exact.sum;
+      if (!same && wrong.empty()) wrong = fmt::format("{} is {}, IEEE has {}", place, found, exact.sum);
+      return;
+    }
+    constexpr double largest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::min();
+    if (exact.magnitude > largest) return;  // outside f32's normal range nothing is promised
+    if (!std::isfinite(found)) {
+      if (wrong.empty()) wrong = fmt::format("{} is {}, and should be {}", place, found, exact.sum);
+      return;
+    }
+    const double error = std::max(0.0, std::fabs(static_cast<double>(found) - exact.sum) - smallest);
+    if (error > 0) units = std::max(units, error / (accurate_unit * exact.magnitude));
+  }
+};
+
+/// Families that split an f32 into 16-bit terms, scaled by the largest of a row or of a block of a column: what is 2^-25 of that is lost.
+inline bool splits_numbers(std::string_view family) {
+  static const std::set<std::string_view> list = {"unpack_mma", "unpack_wgmma", "tensor_sample", "wgmma_sample"};
+  return list.contains(family);
+}
+
+/// Families that multiply elements of B by zeros, in places that A lacks.
+inline bool touches_unnamed(std::string_view family) {
+  static const std::set<std::string_view> list = {"unpack_mma", "unpack_wgmma", "sparse_tensor_mma", "sparse_tensor_wgmma", "sparse_vector"};
+  return list.contains(family);
+}
+
+inline constexpr Dtype element_types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
+
+/// Numbers as the type holds them.
+inline std::vector<float> held(Dtype type, const std::vector<float>& values) { return sparse::from_storage(type, sparse::to_storage(type, values)); }
+
+/// Units that the contract allows sums of so many products: of 16-bit operands, whose products are exact, 2^-24 for each.
+inline double allowed_units(Dtype element, std::int64_t products, double of_f32) {
+  return element == Dtype::f32 ? of_f32 : std::max(of_f32, std::ldexp(static_cast<double>(products), -24) / accurate_unit);
+}
+
+/// Operands in device memory, in their type.
+inline device::Buffer stored(device::Device& device, Dtype type, const std::vector<float>& values) {
+  const std::vector<std::byte> bytes = sparse::to_storage(type, values);
+  device::Buffer buffer(device, static_cast<std::int64_t>(bytes.size()));
+  if (!bytes.empty()) device.copy_to_device(buffer.data(), bytes.data(), buffer.bytes());
+  return buffer;
+}
+
+/// Each thread order of each product would take ThreadSanitizer hours; races are looked for by the families' own tests.
+inline bool left_to_other_builds() {
+  if (thread_sanitized) MESSAGE("skipped: hundreds of products take ThreadSanitizer hours, the other builds run them");
+  return thread_sanitized;
+}
+
+/// A context for each device, so that products of one case share what was compiled.
+class EveryDevice {
+ public:
+  EveryDevice() {
+    for (const std::string& name : device_names()) contexts_.emplace_back(name, memory_context(name));
+  }
+  /// body(context) on each of them.
+  template <class Body>
+  void each(Body&& body) const {
+    for (const auto& [name, context] : contexts_) {
+      CAPTURE(name);
+      body(context);
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, Context>> contexts_;
+};
+
+/// Says once what is left out of the contract until outputs that a split spoils are made again.
+inline void leave_out(std::string_view family, const char* what) {
+  static std::set<std::string> said;
+  const std::string line = fmt::format("{} skipped: {}", family, what);
+  if (said.insert(line).second) std::printf("%s\n", line.c_str());
+}
+
+inline bool any_family(const std::string&) { return true; }
+
+inline bool keeps_small_numbers(const std::string& family) {
+  if (!splits_numbers(family)) return true;
+  leave_out(family, "f32 operands of many decades, of which a split keeps 2^-25 of the largest");
+  return false;
+}
+
+inline bool skips_unnamed(const std::string& family) {
+  if (!touches_unnamed(family)) return true;
+  leave_out(family, "what is not finite in elements of B that A does not name");
+  return false;
+}
+
+inline bool keeps_both(const std::string& family) { return keeps_small_numbers(family) && skips_unnamed(family); }
+
+}  // namespace vostok::test

@@ -1,0 +1,250 @@
+// The contract of SpMM, for every family that serves a problem: see contract.hpp.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "device/contract.hpp"
+#include "ops/spmm/problem.hpp"
+#include "plan/topology_state.hpp"
+#include "sparse/elements.hpp"
+
+using namespace vostok;
+using namespace vostok::test;
+
+namespace {
+
+/// Operands that a test chose, as their type holds them. C is stored as f32.
+struct Product {
+  sparse::Csr a;
+  std::vector<float> values;
+  std::vector<float> dense;  ///< [cols, n]
+  std::int64_t n = 0;
+  Dtype element = Dtype::f32;
+};
+
+Product product(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed, Dtype element = Dtype::f32) {
+  std::vector<float> values = held(element, drawn(from, mask.nonzeros(), seed));
+  std::vector<float> dense = held(element, drawn(from, mask.cols * n, seed + 1));
+  return {.a = std::move(mask), .values = std::move(values), .dense = std::move(dense), .n = n, .element = element};
+}
+
+std::vector<ExactSum> exact(const Product& of) {
+  std::vector<ExactSum> sums(static_cast<std::size_t>(of.a.rows * of.n));
+  for (std::int64_t row = 0; row < of.a.rows; ++row)
+    for (std::int64_t entry = of.a.row_offsets[row]; entry < of.a.row_offsets[row + 1]; ++entry)
+      for (std::int64_t column = 0; column < of.n; ++column)
+        sums[row * of.n + column].add(of.values[entry], of.dense[of.a.column_indices[entry] * of.n + column]);
+  return sums;
+}
+
+double allowed_units(const Product& of, double of_f32) {
+  const std::int64_t longest = sparse::statistics(of.a.rows, of.a.cols, of.a.row_offsets, of.a.column_indices).longest_row;
+  return test::allowed_units(of.element, longest, of_f32);
+}
+
+Spmm problem_of(const Product& of) { return {.n = of.n, .element = of.element, .output = Dtype::f32, .value_lifetime = ValueLifetime::persistent}; }
+
+/// The families that serve the product on this device.
+std::vector<std::string> families_of(const Context& context, const Product& of, const Topology& topology) {
+  std::vector<std::string> names;
+  const auto query = ops::make_query(problem_of(of), topology.state()->statistics(false), {of.n, of.n}, &device_of(context));
+  for (const auto& family : ops::families("spmm"))
+    if (!family->declines(*query)) names.emplace_back(family->name());
+  return names;
+}
+
+std::vector<float> run(const Context& context, const Product& of, const Topology& topology, const std::string& family) {
+  device::Device& device = device_of(context);
+  const SpmmPlan plan = context.plan(problem_of(of), topology, {.effort = Effort::heuristic, .family = family});
+  const device::Buffer values = stored(device, of.element, of.values), dense = stored(device, of.element, of.dense);
+  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.a.rows * of.n), std::numeric_limits<float>::quiet_NaN()));
+  const PackedValues packed = plan.pack(nullptr, values.data());
+  const Workspace workspace = plan.make_workspace();
+  plan.execute(device.own_stream(), {.packed = packed, .dense = dense.data(), .output = output.data(), .workspace = workspace});
+  device.synchronize(device.own_stream());
+  return output.read();
+}
+
+Distance distance(const std::vector<float>& found, const Product& of, const std::vector<ExactSum>& sums) {
+  Distance worst;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    worst.take(found[i], sums[i], fmt::format("C[{}, {}]", at / of.n, at % of.n));
+  }
+  return worst;
+}
+
+/// Every family that `takes` admits errs by at most so many units, on every device. Returns the most that one erred by.
+template <class Takes>
+double check_every_family(const EveryDevice& devices, const Product& of, double units, const Takes& takes) {
+  const std::vector<ExactSum> sums = exact(of);
+  const double allowed = allowed_units(of, units);
+  double worst = 0;
+  devices.each([&](const Context& context) {
+    const Topology topology = context.topology(of.a.view());
+    int ran = 0;
+    for (const std::string& family : families_of(context, of, topology)) {
+      if (!takes(family)) continue;
+      CAPTURE(family);
+      const Distance found = distance(run(context, of, topology, family), of, sums);
+      CAPTURE(found.units);
+      CHECK_MESSAGE(found.wrong.empty(), found.wrong);
+      CHECK(found.units <= allowed);
+      worst = std::max(worst, found.units);
+      ++ran;
+    }
+    CHECK(ran > 0);
+  });
+  return worst;
+}
+
+/// Each row of B times its factor, and each column of A over it: the product stays.
+void spread(Product& of, const std::vector<float>& factors) {
+  for (std::size_t entry = 0; entry < of.values.size(); ++entry) of.values[entry] /= factors[of.a.column_indices[entry]];
+  for (std::size_t i = 0; i < of.dense.size(); ++i) of.dense[i] *= factors[i / of.n];
+}
+
+const Distribution& normal() { return ordinary_distributions().front(); }
+
+}  // namespace
+
+TEST_CASE("ordinary operands: every element of a product errs by at most 2^-19 of its magnitudes, by every family") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3401;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  for (const std::int64_t n : {40, 2})
+    for (const Dtype element : element_types)
+      for (const Distribution& from : ordinary_distributions()) {
+        CAPTURE(from.name);
+        CAPTURE(name(element));
+        check_every_family(devices, product(sparse::uniform(48, 700, 0.8, seed), n, from, seed, element), ordinary_units, any_family);
+      }
+}
+
+TEST_CASE("wide operands: every element of a product errs by at most 2^-16 of its magnitudes") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3402;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  for (const Distribution& from : wide_distributions())
+    for (const double sparsity : {0.5, 0.98}) {
+      CAPTURE(from.name);
+      check_every_family(devices, product(sparse::uniform(48, 700, sparsity, seed), 24, from, seed), most_units, keeps_small_numbers);
+    }
+}
+
+TEST_CASE("rows of B and columns of A that make up for each other leave the bound as it is, over 6 to 30 decades") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3403;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  for (const double decades : {6.0, 12.0, 30.0}) {
+    CAPTURE(decades);
+    Product of = product(sparse::uniform(48, 320, 0.8, seed), 24, normal(), seed);
+    sparse::Random random(seed);
+    std::vector<float> factors(320);
+    for (float& factor : factors) factor = std::fabs(log_uniform(random, decades));
+    spread(of, factors);
+    check_every_family(devices, of, most_units, keeps_small_numbers);
+  }
+}
+
+TEST_CASE("rows that name only what is far smaller than its neighbours err by no more") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3404;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  for (const float small : {1e-6F, 1e-12F, 0x1p-28F}) {  // every second row of B; odd rows of A name these alone
+    CAPTURE(small);
+    Product of = product(sparse::uniform(48, 320, 0.7, seed), 24, normal(), seed);
+    for (std::int64_t row = 1; row < of.a.rows; row += 2)
+      for (std::int64_t entry = of.a.row_offsets[row]; entry < of.a.row_offsets[row + 1]; ++entry)
+        if (of.a.column_indices[entry] % 2 == 0) of.values[entry] = 0;
+    for (std::size_t i = 0; i < of.dense.size(); ++i)
+      if (i / of.n % 2 == 1) of.dense[i] *= small;
+    check_every_family(devices, of, most_units, keeps_small_numbers);
+  }
+}
+
+TEST_CASE("what B holds in rows that A does not name touches nothing: NaN, infinities, numbers of any size") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3405;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  sparse::Csr mask = sparse::uniform(48, 320, 0.8, seed);
+  for (std::int32_t& column : mask.column_indices) column -= column % 4 == 3 ? 1 : 0;  // none names every fourth row
+  for (const float held_there : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30F, 3e38F})
+    for (const Dtype element : element_types) {
+      CAPTURE(held_there);
+      CAPTURE(name(element));
+      Product of = product(mask, 24, normal(), seed, element);
+      for (std::size_t i = 0; i < of.dense.size(); ++i)
+        if (i / of.n % 4 == 3) of.dense[i] = held_there;
+      of.dense = held(element, of.dense);
+      check_every_family(devices, of, ordinary_units, keeps_both);
+    }
+}
+
+TEST_CASE("what is not finite and named gives what IEEE's sum gives, and stays in its row of A and column of B") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3406;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  for (const Dtype element : element_types) {
+    CAPTURE(name(element));
+    Product of = product(sparse::uniform(48, 320, 0.8, seed), 24, normal(), seed, element);
+    of.values[of.a.row_offsets[3]] = std::numeric_limits<float>::infinity();
+    of.values[of.a.row_offsets[7]] = std::numeric_limits<float>::quiet_NaN();
+    of.dense[of.a.column_indices[of.a.row_offsets[11]] * of.n + 5] = -std::numeric_limits<float>::infinity();
+    of.dense[of.a.column_indices[of.a.row_offsets[20]] * of.n + 9] = std::numeric_limits<float>::quiet_NaN();
+    check_every_family(devices, of, ordinary_units, keeps_both);
+  }
+}
+
+TEST_CASE("rows of 65,536 elements keep the bound, and products that are built to round one way") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3407;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  check_every_family(devices, product(sparse::uniform(2, 65536, 0, seed), 8, normal(), seed), ordinary_units, any_family);
+  // 1, then 127 products that are just not half of its last place: each is lost to a plain sum. Then the same with halves.
+  for (const float term : {0x1p-26F * (2 - 0x1p-10F), 0x1.fffc18p-25F}) {
+    CAPTURE(term);
+    Product of = product(sparse::uniform(4, 4096, 0, seed), 8, normal(), seed);
+    for (std::size_t entry = 0; entry < of.values.size(); ++entry) of.values[entry] = entry % 128 == 0 ? 1 : term;
+    std::fill(of.dense.begin(), of.dense.end(), 1.0F);
+    check_every_family(devices, of, most_units, keeps_small_numbers);
+  }
+  // Every partial sum of a block rounds the same way.
+  Product of = product(sparse::uniform(4, 4096, 0, seed), 8, normal(), seed);
+  std::fill(of.values.begin(), of.values.end(), 1.0F);
+  std::fill(of.dense.begin(), of.dense.end(), std::bit_cast<float>(0x3ffe0c80));
+  check_every_family(devices, of, most_units, any_family);
+}
+
+TEST_CASE("a search for the worst scales of rows of B finds none that break the bound") {
+  if (left_to_other_builds()) return;
+  const std::uint64_t seed = std::random_device{}();
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  sparse::Random random(seed);
+  const sparse::Csr mask = sparse::uniform(16, 512, 0.5, 3408);
+  std::vector<double> exponents(512, 0.0);
+  double worst = 0;
+  for (int step = 0; step < 24; ++step) {
+    std::vector<double> moved = exponents;
+    for (double& exponent : moved)
+      if (random.uniform() < 0.1) exponent += 10 * random.normal();
+    Product of = product(mask, 16, normal(), random.bits());
+    for (std::size_t i = 0; i < of.dense.size(); ++i) of.dense[i] *= static_cast<float>(std::exp2(std::clamp(moved[i / of.n], -60.0, 60.0)));
+    const double found = check_every_family(devices, of, most_units, keeps_small_numbers);
+    if (found < worst) continue;
+    worst = found;
+    exponents = moved;
+  }
+}
