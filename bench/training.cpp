@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "bench/harness/counting_allocator.hpp"
 #include "bench/harness/current_context.hpp"
 #include "bench/harness/entry.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/run_record.hpp"
-#include "bench/harness/stop_watch.hpp"
 #include "cli/enum_option.hpp"
 #include "context_state.hpp"
 #include "sparse/generate.hpp"
@@ -79,7 +79,7 @@ class Layer {
   /// Replaces the mask by the i-th; its arrays are on the device before the clock starts.
   Step step(int i) {
     set_mask(i);
-    StopWatch whole, parts;
+    Stopwatch whole, parts;
     Step step{};
     topology_ = new_topology();
     step.topology = parts.lap_us();

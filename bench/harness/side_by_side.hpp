@@ -1,4 +1,4 @@
-// Times several implementations of one problem in one process, interleaved (design, section 6).
+// Times several implementations of one problem in one process, interleaved.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/harness/stop_watch.hpp"
+#include "base/stopwatch.hpp"
 #include "bench/peers/rotation.hpp"
 #include "plan/packed.hpp"
 #include "tune/samples.hpp"
@@ -69,7 +69,7 @@ Json time_packing(device::Device& device, const SpmmPlan& plan, const PackedValu
   const tune::TimedLaunches timed = tune::record_timed(device, [&](Stream stream) { plan::queue_packing(*packed.state(), source, stream); });
   std::vector<double> launches_us, calls_us;
   for (int i = 0; i < samples; ++i) launches_us.push_back(timed.sample_us());
-  StopWatch watch;
+  Stopwatch watch;
   for (int i = 0; i < samples; ++i) {
     watch.lap_us();
     plan.pack(nullptr, values);

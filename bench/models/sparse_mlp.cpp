@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/run_record.hpp"
-#include "bench/harness/stop_watch.hpp"
 #include "bench/models/classification.hpp"
 #include "bench/models/dense_twin.hpp"
 #include "bench/models/regrow.hpp"
@@ -97,7 +97,7 @@ class Training {
   std::uint64_t seed(std::uint64_t stream) const { return (options_.seed << 32) + (stream << 24); }
 
   void take_step(int step) {
-    StopWatch watch;
+    Stopwatch watch;
     const double products_before_us = mlp_.products_us();
     const CrossEntropy<float> found = cross_entropy(mlp_.forward(first_, second_, training_.x), training_);
     const MlpGradient<float> gradient = mlp_.backward(found.gradient);
@@ -122,7 +122,7 @@ class Training {
   void regrow(int step) {
     first_ = regrown(first_, regrown_share, seed(5) + static_cast<std::uint64_t>(step));
     second_ = regrown(second_, regrown_share, seed(6) + static_cast<std::uint64_t>(step));
-    StopWatch watch;
+    Stopwatch watch;
     mlp_.rebind(first_, second_);
     rebinds_us_ += watch.lap_us();
     ++masks_;

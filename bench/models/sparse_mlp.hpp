@@ -8,7 +8,7 @@
 
 #include <vostok/vostok.hpp>
 
-#include "bench/harness/stop_watch.hpp"
+#include "base/stopwatch.hpp"
 #include "bench/models/floats.hpp"
 #include "bench/models/layer.hpp"
 #include "context_state.hpp"
@@ -68,7 +68,7 @@ class DeviceLayer {
   void run(const Plan<Problem>& plan, typename Problem::Arguments arguments) {
     const Workspace workspace = plan.make_workspace();
     arguments.workspace = workspace;
-    bench::StopWatch watch;
+    Stopwatch watch;
     plan.execute(nullptr, arguments);
     device_.synchronize(nullptr);
     products_us_ += watch.lap_us();

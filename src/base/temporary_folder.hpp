@@ -1,4 +1,4 @@
-// A folder that goes away with its owner: for tests and benchmarks.
+// A folder that goes away with its owner.
 #pragma once
 
 #include <stdlib.h>  // mkdtemp

@@ -7,10 +7,10 @@
 
 #include <vostok/context.hpp>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "cli/pack.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/stopwatch.hpp"
 
 namespace vostok::cli {
 

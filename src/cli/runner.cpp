@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_status.hpp"
@@ -10,7 +11,6 @@
 #include "cli/measure.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/run_report.hpp"
-#include "cli/stopwatch.hpp"
 #include "cli/tool_context.hpp"
 #include "context_state.hpp"
 

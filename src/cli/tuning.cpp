@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/stopwatch.hpp"
 #include "cli/tool_context.hpp"
 #include "ops/product_bound.hpp"
 

@@ -19,9 +19,10 @@ namespace vostok::codegen {
 namespace detail {
 struct Any {
   template <class T>
+  // NOLINTNEXTLINE(google-explicit-constructor): stands for any initialiser
   constexpr operator T() const {
     return T{};
-  }  // NOLINT: stands for any initialiser
+  }
 };
 template <class T, class... A>
 constexpr int arity() {

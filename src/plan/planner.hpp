@@ -1,4 +1,4 @@
-// The recipe from a problem to a plan (design, section 5), the same for every operation.
+// The recipe from a problem to a plan, the same for every operation.
 #pragma once
 
 #include <functional>

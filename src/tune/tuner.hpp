@@ -1,4 +1,4 @@
-// The tuner: candidates in, a choice with its evidence out. Screen -> race -> confirm (design, section 6).
+// The tuner: candidates in, a choice with its evidence out. Screen -> race -> confirm.
 // It knows no operation: a Subject compiles, verifies and records one candidate.
 #pragma once
 
