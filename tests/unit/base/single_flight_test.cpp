@@ -13,20 +13,21 @@ using namespace vostok;
 
 TEST_CASE("callers of one key share one computation, those of others have their own") {
   SingleFlight<std::string, int> memo;
-  constexpr int callers = 8;
-  std::latch together(2 * callers);
+  constexpr std::size_t callers = 16;
+  std::latch together(callers);
   std::atomic<int> made = 0;
-  std::vector<std::shared_ptr<const int>> found(2 * callers);
+  std::vector<std::shared_ptr<const int>> found(callers);
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < 2 * callers; ++i)
+    threads.reserve(callers);
+    for (std::size_t i = 0; i < callers; ++i)
       threads.emplace_back([&, i] {
         together.arrive_and_wait();
         found[i] = memo.get(i % 2 == 0 ? "even" : "odd", [&] { return ++made; });
       });
   }
   CHECK(made == 2);
-  for (int i = 2; i < 2 * callers; ++i) CHECK(found[i] == found[i % 2]);
+  for (std::size_t i = 2; i < callers; ++i) CHECK(found[i] == found[i % 2]);
   CHECK(found[0] != found[1]);
 }
 
