@@ -112,10 +112,10 @@ TEST_CASE("of a mask alone no values are told") {
 TEST_CASE("a row CoV that a random matrix cannot have is said, and one that it has is not") {
   const Tool tool;
   const auto of = [&](const char* random) { return on_emulator("spmm", {"--random", random, "--n", "1"}); };
-  CHECK(contains(tool.run(of("100x100x0.5x3")).output, "note: its row CoV is 0.981, not 3:"));
-  CHECK(json_of(tool.run(of("100x100x0.5x3") + Arguments{"--json"}))["notes"].size() == 1);
-  CHECK_FALSE(contains(tool.run(of("500x800x0.9x0.7")).output, "note:"));
-  CHECK_FALSE(contains(tool.run(of("100x100x0.5")).output, "note:"));
+  CHECK(contains(tool.run(of("30x30x0.5x3")).output, "note: its row CoV is 0.976, not 3:"));
+  CHECK(json_of(tool.run(of("30x30x0.5x3") + Arguments{"--json"}))["notes"].size() == 1);
+  CHECK_FALSE(contains(tool.run(of("100x160x0.9x0.7")).output, "note:"));
+  CHECK_FALSE(contains(tool.run(of("30x30x0.5")).output, "note:"));
 }
 
 }  // namespace
