@@ -53,6 +53,13 @@ std::vector<Bug> bugs_of(bool gpu) {
 
 BiasActivation problem_of(std::int64_t rows) { return {.rows = rows, .columns = 48, .bias = Bias::per_column}; }
 
+/// After which a candidate counts as hanging: good ones take ThreadSanitizer longer than eight seconds beside other work.
+#ifdef VOSTOK_THREAD_SANITIZER
+constexpr double seconds_to_hang = 120;
+#else
+constexpr double seconds_to_hang = 8;
+#endif
+
 struct Planting {
   std::string device = "emulator";
   TemporaryFolder folder = {};
@@ -63,7 +70,7 @@ struct Planting {
     return Context({.device = device,
                     .cache = {.folder = folder / "cache", .shipped = folder / "none"},
                     .log = [](LogLevel, std::string_view) {},
-                    .worker = {.tool = tool, .timeout_seconds = 8}});
+                    .worker = {.tool = tool, .timeout_seconds = seconds_to_hang}});
   }
 
   /// Under the key of a candidate's kernel: what the candidate's template with the bug compiles to.
