@@ -18,6 +18,9 @@
 #include "device/distributions.hpp"
 #include "device/kernel_devices.hpp"
 #include "ops/family.hpp"
+#include "ops/sddmm/problem.hpp"
+#include "ops/spmm/problem.hpp"
+#include "plan/topology_state.hpp"
 #include "sparse/elements.hpp"
 
 namespace vostok::test {
@@ -42,16 +45,16 @@ struct Distance {
   double units = 0;        ///< the worst, of accurate_unit of its magnitude
   std::string wrong = {};  ///< the first that is not finite where it should be, or finite where it should not
 
-  void take(float found, const ExactSum& exact, const std::string& place) {
+  void take(float found, const ExactSum& exact, std::size_t index) {
     if (!std::isfinite(exact.sum)) {
       const bool same = std::isnan(exact.sum) ? std::isnan(found) : static_cast<double>(found) == exact.sum;
-      if (!same && wrong.empty()) wrong = fmt::format("{} is {}, IEEE has {}", place, found, exact.sum);
+      if (!same && wrong.empty()) wrong = fmt::format("element {} is {}, IEEE has {}", index, found, exact.sum);
       return;
     }
     constexpr double largest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::min();
     if (exact.magnitude > largest) return;  // outside f32's normal range nothing is promised
     if (!std::isfinite(found)) {
-      if (wrong.empty()) wrong = fmt::format("{} is {}, and should be {}", place, found, exact.sum);
+      if (wrong.empty()) wrong = fmt::format("element {} is {}, and should be {}", index, found, exact.sum);
       return;
     }
     const double error = std::max(0.0, std::fabs(static_cast<double>(found) - exact.sum) - smallest);
@@ -136,5 +139,35 @@ inline bool skips_unnamed(const std::string& family) {
 }
 
 inline bool keeps_both(const std::string& family) { return keeps_small_numbers(family) && skips_unnamed(family); }
+
+/// Every family of the operation that `takes` admits errs by at most so many units, on every device. Returns the most that one erred by.
+/// Operands have an `operation`, a `mask`, an `element`, a problem(), and longest(), the most products of an output; beside them stand exact()
+/// and run().
+template <class Operands, class Takes>
+double check_every_family(const EveryDevice& devices, const Operands& of, double units, const Takes& takes) {
+  const std::vector<ExactSum> sums = exact(of);
+  const double allowed = allowed_units(of.element, of.longest(), units);
+  double worst = 0;
+  devices.each([&](const Context& context) {
+    const Topology topology = context.topology(of.mask.view());
+    const auto query = ops::make_query(of.problem(), topology.state()->statistics(), {of.n, of.n}, &device_of(context));
+    int ran = 0;
+    for (const auto& listed : ops::families(Operands::operation)) {
+      const std::string family(listed->name());
+      if (listed->declines(*query) || !takes(family)) continue;
+      CAPTURE(family);
+      const std::vector<float> output = run(context, of, topology, family);
+      Distance found;
+      for (std::size_t i = 0; i < sums.size(); ++i) found.take(output[i], sums[i], i);
+      CAPTURE(found.units);
+      CHECK_MESSAGE(found.wrong.empty(), found.wrong);
+      CHECK(found.units <= allowed);
+      worst = std::max(worst, found.units);
+      ++ran;
+    }
+    CHECK(ran > 0);
+  });
+  return worst;
+}
 
 }  // namespace vostok::test

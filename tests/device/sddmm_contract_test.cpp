@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "device/contract.hpp"
-#include "ops/sddmm/problem.hpp"
-#include "plan/topology_state.hpp"
 
 using namespace vostok;
 using namespace vostok::test;
@@ -16,12 +14,14 @@ namespace {
 
 /// Operands that a test chose, as their type holds them. D is stored as f32.
 struct Sampled {
+  static constexpr const char* operation = "sddmm";
   sparse::Csr mask;
   std::vector<float> lhs, rhs;  ///< [rows, n], [cols, n]
   std::int64_t n = 0;
   Dtype element = Dtype::f32;
 
   Sddmm problem() const { return {.n = n, .element = element, .output = Dtype::f32}; }
+  std::int64_t longest() const { return n; }
 };
 
 Sampled sampled(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed, Dtype element = Dtype::f32) {
@@ -46,31 +46,6 @@ std::vector<float> run(const Context& context, const Sampled& of, const Topology
   plan.execute(device.own_stream(), {.lhs = lhs.data(), .rhs = rhs.data(), .output = output.data(), .workspace = workspace});
   device.synchronize(device.own_stream());
   return output.read();
-}
-
-/// Every family that `takes` admits errs by at most so many units, on every device.
-template <class Takes>
-void check_every_family(const EveryDevice& devices, const Sampled& of, double units, const Takes& takes) {
-  const std::vector<ExactSum> sums = exact(of);
-  const double allowed = allowed_units(of.element, of.n, units);
-  devices.each([&](const Context& context) {
-    const Topology topology = context.topology(of.mask.view());
-    const auto query = ops::make_query(of.problem(), topology.state()->statistics(), {of.n, of.n}, &device_of(context));
-    int ran = 0;
-    for (const auto& family : ops::families("sddmm")) {
-      const std::string name(family->name());
-      if (family->declines(*query) || !takes(name)) continue;
-      CAPTURE(name);
-      const std::vector<float> found = run(context, of, topology, name);
-      Distance worst;
-      for (std::size_t i = 0; i < sums.size(); ++i) worst.take(found[i], sums[i], fmt::format("element {}", i));
-      CAPTURE(worst.units);
-      CHECK_MESSAGE(worst.wrong.empty(), worst.wrong);
-      CHECK(worst.units <= allowed);
-      ++ran;
-    }
-    CHECK(ran > 0);
-  });
 }
 
 }  // namespace

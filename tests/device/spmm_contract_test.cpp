@@ -8,9 +8,6 @@
 #include <utility>
 
 #include "device/contract.hpp"
-#include "ops/spmm/problem.hpp"
-#include "plan/topology_state.hpp"
-#include "sparse/elements.hpp"
 
 using namespace vostok;
 using namespace vostok::test;
@@ -19,49 +16,37 @@ namespace {
 
 /// Operands that a test chose, as their type holds them. C is stored as f32.
 struct Product {
-  sparse::Csr a;
+  static constexpr const char* operation = "spmm";
+  sparse::Csr mask;  ///< A's
   std::vector<float> values;
   std::vector<float> dense;  ///< [cols, n]
   std::int64_t n = 0;
   Dtype element = Dtype::f32;
+
+  Spmm problem() const { return {.n = n, .element = element, .output = Dtype::f32, .value_lifetime = ValueLifetime::persistent}; }
+  std::int64_t longest() const { return sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices).longest_row; }
 };
 
 Product product(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed, Dtype element = Dtype::f32) {
   std::vector<float> values = held(element, drawn(from, mask.nonzeros(), seed));
   std::vector<float> dense = held(element, drawn(from, mask.cols * n, seed + 1));
-  return {.a = std::move(mask), .values = std::move(values), .dense = std::move(dense), .n = n, .element = element};
+  return {.mask = std::move(mask), .values = std::move(values), .dense = std::move(dense), .n = n, .element = element};
 }
 
 std::vector<ExactSum> exact(const Product& of) {
-  std::vector<ExactSum> sums(static_cast<std::size_t>(of.a.rows * of.n));
-  for (std::int64_t row = 0; row < of.a.rows; ++row)
-    for (std::int64_t entry = of.a.row_offsets[row]; entry < of.a.row_offsets[row + 1]; ++entry)
+  std::vector<ExactSum> sums(static_cast<std::size_t>(of.mask.rows * of.n));
+  for (std::int64_t row = 0; row < of.mask.rows; ++row)
+    for (std::int64_t entry = of.mask.row_offsets[row]; entry < of.mask.row_offsets[row + 1]; ++entry)
       for (std::int64_t column = 0; column < of.n; ++column)
-        sums[row * of.n + column].add(of.values[entry], of.dense[of.a.column_indices[entry] * of.n + column]);
+        sums[row * of.n + column].add(of.values[entry], of.dense[of.mask.column_indices[entry] * of.n + column]);
   return sums;
-}
-
-double allowed_units(const Product& of, double of_f32) {
-  const std::int64_t longest = sparse::statistics(of.a.rows, of.a.cols, of.a.row_offsets, of.a.column_indices).longest_row;
-  return test::allowed_units(of.element, longest, of_f32);
-}
-
-Spmm problem_of(const Product& of) { return {.n = of.n, .element = of.element, .output = Dtype::f32, .value_lifetime = ValueLifetime::persistent}; }
-
-/// The families that serve the product on this device.
-std::vector<std::string> families_of(const Context& context, const Product& of, const Topology& topology) {
-  std::vector<std::string> names;
-  const auto query = ops::make_query(problem_of(of), topology.state()->statistics(false), {of.n, of.n}, &device_of(context));
-  for (const auto& family : ops::families("spmm"))
-    if (!family->declines(*query)) names.emplace_back(family->name());
-  return names;
 }
 
 std::vector<float> run(const Context& context, const Product& of, const Topology& topology, const std::string& family) {
   device::Device& device = device_of(context);
-  const SpmmPlan plan = context.plan(problem_of(of), topology, {.effort = Effort::heuristic, .family = family});
+  const SpmmPlan plan = context.plan(of.problem(), topology, {.effort = Effort::heuristic, .family = family});
   const device::Buffer values = stored(device, of.element, of.values), dense = stored(device, of.element, of.dense);
-  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.a.rows * of.n), std::numeric_limits<float>::quiet_NaN()));
+  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.mask.rows * of.n), std::numeric_limits<float>::quiet_NaN()));
   const PackedValues packed = plan.pack(nullptr, values.data());
   const Workspace workspace = plan.make_workspace();
   plan.execute(device.own_stream(), {.packed = packed, .dense = dense.data(), .output = output.data(), .workspace = workspace});
@@ -69,42 +54,9 @@ std::vector<float> run(const Context& context, const Product& of, const Topology
   return output.read();
 }
 
-Distance distance(const std::vector<float>& found, const Product& of, const std::vector<ExactSum>& sums) {
-  Distance worst;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    worst.take(found[i], sums[i], fmt::format("C[{}, {}]", at / of.n, at % of.n));
-  }
-  return worst;
-}
-
-/// Every family that `takes` admits errs by at most so many units, on every device. Returns the most that one erred by.
-template <class Takes>
-double check_every_family(const EveryDevice& devices, const Product& of, double units, const Takes& takes) {
-  const std::vector<ExactSum> sums = exact(of);
-  const double allowed = allowed_units(of, units);
-  double worst = 0;
-  devices.each([&](const Context& context) {
-    const Topology topology = context.topology(of.a.view());
-    int ran = 0;
-    for (const std::string& family : families_of(context, of, topology)) {
-      if (!takes(family)) continue;
-      CAPTURE(family);
-      const Distance found = distance(run(context, of, topology, family), of, sums);
-      CAPTURE(found.units);
-      CHECK_MESSAGE(found.wrong.empty(), found.wrong);
-      CHECK(found.units <= allowed);
-      worst = std::max(worst, found.units);
-      ++ran;
-    }
-    CHECK(ran > 0);
-  });
-  return worst;
-}
-
 /// Each row of B times its factor, and each column of A over it: the product stays.
 void spread(Product& of, const std::vector<float>& factors) {
-  for (std::size_t entry = 0; entry < of.values.size(); ++entry) of.values[entry] /= factors[of.a.column_indices[entry]];
+  for (std::size_t entry = 0; entry < of.values.size(); ++entry) of.values[entry] /= factors[of.mask.column_indices[entry]];
   for (std::size_t i = 0; i < of.dense.size(); ++i) of.dense[i] *= factors[i / of.n];
 }
 
@@ -162,9 +114,9 @@ TEST_CASE("rows that name only what is far smaller than its neighbours err by no
   for (const float small : {1e-6F, 1e-12F, 0x1p-28F}) {  // every second row of B; odd rows of A name these alone
     CAPTURE(small);
     Product of = product(sparse::uniform(48, 320, 0.7, seed), 24, normal(), seed);
-    for (std::int64_t row = 1; row < of.a.rows; row += 2)
-      for (std::int64_t entry = of.a.row_offsets[row]; entry < of.a.row_offsets[row + 1]; ++entry)
-        if (of.a.column_indices[entry] % 2 == 0) of.values[entry] = 0;
+    for (std::int64_t row = 1; row < of.mask.rows; row += 2)
+      for (std::int64_t entry = of.mask.row_offsets[row]; entry < of.mask.row_offsets[row + 1]; ++entry)
+        if (of.mask.column_indices[entry] % 2 == 0) of.values[entry] = 0;
     for (std::size_t i = 0; i < of.dense.size(); ++i)
       if (i / of.n % 2 == 1) of.dense[i] *= small;
     check_every_family(devices, of, most_units, keeps_small_numbers);
@@ -198,10 +150,10 @@ TEST_CASE("what is not finite and named gives what IEEE's sum gives, and stays i
   for (const Dtype element : element_types) {
     CAPTURE(name(element));
     Product of = product(sparse::uniform(48, 320, 0.8, seed), 24, normal(), seed, element);
-    of.values[of.a.row_offsets[3]] = std::numeric_limits<float>::infinity();
-    of.values[of.a.row_offsets[7]] = std::numeric_limits<float>::quiet_NaN();
-    of.dense[of.a.column_indices[of.a.row_offsets[11]] * of.n + 5] = -std::numeric_limits<float>::infinity();
-    of.dense[of.a.column_indices[of.a.row_offsets[20]] * of.n + 9] = std::numeric_limits<float>::quiet_NaN();
+    of.values[of.mask.row_offsets[3]] = std::numeric_limits<float>::infinity();
+    of.values[of.mask.row_offsets[7]] = std::numeric_limits<float>::quiet_NaN();
+    of.dense[of.mask.column_indices[of.mask.row_offsets[11]] * of.n + 5] = -std::numeric_limits<float>::infinity();
+    of.dense[of.mask.column_indices[of.mask.row_offsets[20]] * of.n + 9] = std::numeric_limits<float>::quiet_NaN();
     check_every_family(devices, of, ordinary_units, keeps_both);
   }
 }
