@@ -318,5 +318,9 @@ int main(int argc, char** argv) {
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");
   vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B, of spmm: row_major or column_major");
-  return run_program(app, argc, argv, options, [&] { return Ablation(options).run() == 0 ? 0 : 1; });
+  return run_program(app, argc, argv, options, [&] {
+    if (options.operation == Ablated::sddmm && (options.transposed || options.dense_layout != vostok::Layout::row_major))
+      vostok::fail(vostok::ErrorCode::invalid_argument, "cannot ablate SDDMM with --transpose or --dense-layout: they are SpMM's");
+    return Ablation(options).run() == 0 ? 0 : 1;
+  });
 }
