@@ -131,6 +131,10 @@ class Ablation {
     matrices_.take(problem);
     const Planned planned = options_.operation == Ablated::spmm ? plan_spmm(problem) : plan_sddmm(problem);
     const AnyPlan& plan = planned.plan;
+    if (plan.state()->choices.empty()) {
+      record_.add_nothing_to_compute(problem);
+      return;
+    }
     const plan::Choice& choice = *plan.state()->main_choice();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
     std::vector<Variation> variations = list_variations(*choice.query, plan.config());

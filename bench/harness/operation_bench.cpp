@@ -104,8 +104,7 @@ void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry
   matrices_.take(problem);
   const Entry entry = make_entry(problem, matrices_);
   if (entry.plan.state()->choices.empty()) {
-    record_.add_row({{"file", problem.file}, {"n", problem.n}, {"skipped", "there is nothing to compute"}});
-    print(fmt::format("{}: there is nothing to compute\n", label(problem)));
+    record_.add_nothing_to_compute(problem);
     return;
   }
   std::vector<PeerRun> runs = {{.variant = entry.plan.family(), .enqueue = entry.execute, .period = entry.period}};

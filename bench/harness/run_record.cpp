@@ -1,5 +1,6 @@
 #include "bench/harness/run_record.hpp"
 
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <regex>
@@ -85,6 +86,12 @@ RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, co
             {"compiler", text_or_null(compiler_identity(device_of(context)))},
             {"host", {{"processor", text_or_null(processor())}, {"cores", std::thread::hardware_concurrency()}}},
             {"clocks", {{"before", clocks_json(device_of(context).clocks())}, {"after", nullptr}}}};
+}
+
+void RunRecord::add_nothing_to_compute(const Problem& problem) {
+  constexpr const char* reason = "there is nothing to compute";
+  add_row({{"file", problem.file}, {"n", problem.n}, {"skipped", reason}});
+  std::fputs(fmt::format("{}: {}\n", label(problem), reason).c_str(), stdout);
 }
 
 void RunRecord::note_template(const std::string& header) { facts_["templates"][header] = codegen::closure_digest(header); }

@@ -8,6 +8,7 @@
 
 #include "bench/harness/json.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/problems.hpp"
 
 namespace vostok::bench {
 
@@ -16,6 +17,8 @@ class RunRecord {
   RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context);
 
   void add_row(Json row) { rows_.push_back(std::move(row)); }
+  /// A row, and a line on stdout, of a problem whose plan launches nothing: no entries, no columns.
+  void add_nothing_to_compute(const Problem& problem);
   /// A field of the whole run, e.g. "summary"; replaces what was there.
   void set(const std::string& field, Json value) { facts_[field] = std::move(value); }
   /// Notes the template that a kernel came from, with its revision.
