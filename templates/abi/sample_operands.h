@@ -7,6 +7,9 @@
 //
 // An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not finite. Where f32 becomes f16,
 // s is a power of two for each row that brings its largest finite |s v| into [2^13, 2^14); else it is 1 (packed_scale_exponent).
+//
+// f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding. Where rows are certified, s is an
+// even power, the largest |s v| is in [2^13, 2^15), and the exponent's lowest bit tells whether the row has such an element.
 #pragma once
 
 #include "abi/enums.h"
@@ -26,6 +29,17 @@ constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() *
 /// Whether each row has a scale.
 constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
 
+/// Below it a scaled element may lose more than its rounding; and what it then loses at most.
+constexpr float sample_least_kept(PackedMode mode) { return mode == PackedMode::f16x3 ? 0x1p-5F : 0x1p-14F; }
+consteval float sample_most_lost() { return 0x1p-25F; }
+consteval float sample_largest() { return 0x1p15F; }  ///< scaled elements are below it, where rows are certified
+
+/// From this magnitude on a sum of n products of scaled elements errs by at most 2^-18 of itself (2^-10 where f32 is one term) for what is lost of
+/// both of its rows.
+constexpr float sample_loss_bar(PackedMode mode, long long n) {
+  return (mode == PackedMode::f16x3 ? 0x1p18F : 0x1p10F) * 2 * sample_most_lost() * sample_largest() * static_cast<float>(n);
+}
+
 /// What the problem fixes.
 struct SampleOperandsTraits {
   Dtype element = Dtype::f32;
@@ -34,6 +48,7 @@ struct SampleOperandsTraits {
   Layout rhs_layout = Layout::row_major;
   int lhs_alignment = 16;  ///< bytes that divide every line start of A
   int rhs_alignment = 16;
+  bool certified = false;  ///< rows with elements that lose more than their rounding are marked
 };
 
 struct SampleOperandsConfig {
@@ -43,8 +58,9 @@ struct SampleOperandsConfig {
 /// One of the two.
 struct SampleOperand {
   const void* matrix;
-  unsigned char* octets;   ///< of the first matrix of the batch; the others follow
-  signed char* exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
+  /// -log2(s) of each row, those past the matrix included, with the mark in the lowest bit. Not written where rows have no scales.
+  signed char* exponents;
   long long rows;
   long long leading;  ///< elements between lines
   long long stride;   ///< elements between two matrices of the batch
@@ -67,6 +83,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("rhs_layout", traits.rhs_layout);
   visit("lhs_alignment", traits.lhs_alignment);
   visit("rhs_alignment", traits.rhs_alignment);
+  visit("certified", traits.certified);
 }
 
 template <FieldsOf<SampleOperandsConfig> S, class Visit>

@@ -34,8 +34,17 @@ struct TensorSampleConfig {
   int n_split = 1;       ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
+  bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
   friend constexpr bool operator==(const TensorSampleConfig&, const TensorSampleConfig&) = default;
+};
+
+/// A or B as it is. Steps are in elements.
+struct SampledRows {
+  const float* first;
+  long long row_step;
+  long long n_step;
+  long long stride;  ///< between two matrices of the batch
 };
 
 /// A or B, prepared.
@@ -43,6 +52,7 @@ struct SampledOperand {
   const unsigned char* octets;
   const signed char* exponents;
   unsigned octet_count;
+  SampledRows rows;  ///< read only where sums are certified
 };
 
 struct TensorSampleArgs {
@@ -58,6 +68,8 @@ struct TensorSampleArgs {
   unsigned part_blocks;  ///< n blocks of a part; the last may have fewer
   unsigned batch;
   float scale;
+  unsigned n;
+  float loss_bar;  ///< a sum of two rows of which one is marked is good from this magnitude on, before it is scaled back
 };
 
 template <FieldsOf<TensorSampleTraits> S, class Visit>
@@ -86,6 +98,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("certify", config.certify);
 }
 
 consteval int steps_of_block() { return sample_block() / 16; }

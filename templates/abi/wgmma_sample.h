@@ -19,6 +19,7 @@ struct WgmmaSampleConfig {
   int n_split = 1;          ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 1;       ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
+  bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
   friend constexpr bool operator==(const WgmmaSampleConfig&, const WgmmaSampleConfig&) = default;
 };
@@ -40,6 +41,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("certify", config.certify);
 }
 
 consteval int warpgroup_rows() { return 64; }

@@ -29,6 +29,7 @@ class OperandOctet {
   static constexpr unsigned row_threads = F::config.threads / sample_octet_rows();
   static constexpr bool as_it_is = traits.element != Dtype::f32;
   static_assert(F::config.threads % 64 == 0 && row_threads <= 32, "a block has 64, 128 or 256 threads");
+  static_assert(!traits.certified || sample_scales_rows(mode, traits.element), "rows without scales have no exponents to mark");
   static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1), "16-bit elements stay what they are");
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
@@ -53,15 +54,15 @@ class OperandOctet {
 
   __device__ void make() const {
     const Chunk first = load(first_chunk_);
-    float scale = 1.0F;
-    if constexpr (sample_scales_rows(mode, traits.element)) {
-      const int exponent = packed_scale_exponent(largest_of_row(first));
-      scale = __builtin_bit_cast(float, packed_power_bits(exponent));
-      if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent);
+    if constexpr (!sample_scales_rows(mode, traits.element)) {
+      store_row(first, 1.0F);
+    } else {
+      int exponent = packed_scale_exponent(largest_of_row(first));
+      if constexpr (traits.certified) exponent += exponent & 1;
+      unsigned mark = store_row(first, __builtin_bit_cast(float, packed_power_bits(exponent)));
+      if constexpr (traits.certified) mark = largest_over_row(mark);
+      if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent | static_cast<int>(mark));
     }
-    const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
-    if (first_chunk_ < chunks) store(first_chunk_, first, scale);
-    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) store(chunk, load(chunk), scale);
   }
 
  private:
@@ -96,6 +97,11 @@ class OperandOctet {
       const unsigned other = largest_of_chunk(load(chunk));
       largest = other > largest ? other : largest;
     }
+    return largest_over_row(largest);
+  }
+
+  /// Of the numbers that the row's threads have. Every thread of the block comes here.
+  __device__ unsigned largest_over_row(unsigned largest) const {
     // Lanes of a row side by side, or eight apart.
     constexpr int least = row_major ? 1 : sample_octet_rows();
     constexpr int most = row_major ? static_cast<int>(row_threads) : 32;
@@ -121,6 +127,7 @@ class OperandOctet {
   /// Of the row over all warps, each of which has a part of every row.
   __device__ unsigned largest_of_warps(unsigned largest) const {
     auto& shared = dynamic_shared<SampleOperandsShared>();
+    if constexpr (traits.certified) __syncthreads();  // what the last call left has been read
     if (threadIdx.x < sample_octet_rows()) shared.largest[threadIdx.x] = 0;
     __syncthreads();
     if (threadIdx.x % 32 < sample_octet_rows()) atomicMax(&shared.largest[row_], largest);
@@ -128,12 +135,29 @@ class OperandOctet {
     return shared.largest[row_];
   }
 
-  __device__ void store(unsigned chunk, const Chunk& values, float scale) const {
+  /// 1 where rows are certified and one of the elements loses more than its rounding, else 0.
+  __device__ unsigned store_row(const Chunk& first, float scale) const {
+    const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
+    unsigned mark = 0;
+    if (first_chunk_ < chunks) mark = store(first_chunk_, first, scale);
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) mark |= store(chunk, load(chunk), scale);
+    return mark;
+  }
+
+  /// Whether an element is one of those that may lose more than their rounding, and does.
+  static __device__ bool is_lossy(float scaled, const SplitParts& parts) {
+    using Term = Element<Dtype::f16>;
+    if (!(fabsf(scaled) < sample_least_kept(mode))) return false;
+    return Term::to_float(parts.high) + Term::to_float(parts.low) != scaled;
+  }
+
+  __device__ unsigned store(unsigned chunk, const Chunk& values, float scale) const {
     using Terms = Vector<unsigned short, sample_chunk()>;
     constexpr unsigned chunks = sample_block() / sample_chunk();
     unsigned char* const to = to_ + chunk / chunks * block_bytes_ + 16 * (chunk % chunks ^ row_);
     Terms high;
     Terms low;
+    unsigned mark = 0;
 #pragma unroll
     for (int i = 0; i < sample_chunk(); ++i) {
       if constexpr (as_it_is) {
@@ -142,10 +166,12 @@ class OperandOctet {
         const SplitParts parts = split_number<mode>(values.at[i] * scale);
         high.at[i] = parts.high;
         low.at[i] = parts.low;
+        if constexpr (traits.certified) mark |= is_lossy(values.at[i] * scale, parts) ? 1U : 0U;
       }
     }
     store_global<false>(reinterpret_cast<Terms*>(to), high);
     if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes()), low);
+    return mark;
   }
 
   long long n_;

@@ -43,7 +43,8 @@ class TensorSample {
       if constexpr (!sums_follow_stages(config)) __syncthreads();  // the last stage has been read
       store_sums<F>(shared_.sums(), product_, warp_row(), warp_column());
       __syncthreads();
-      gather_sums<F>({args_, part_.matrix, part_.line}, args_.lists, info, shared_.sums(), {threadIdx.x, info.tile.entries, threads(config)});
+      gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info}, args_.lists, info, shared_.sums(),
+                     {threadIdx.x, info.tile.entries, threads(config)});
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include "parts/loads.h"
 #include "parts/vector.h"
+#include "sddmm/sample_certificate.h"
 #include "sddmm/sampled_output.h"
 #include "sddmm/tile_info.h"
 
@@ -57,15 +58,23 @@ struct EntryWalk {
   unsigned step;
 };
 
-/// Stores the sums that a tile's list names. Several entries at once go from their places to their sums to the output: one after the
-/// other, each would wait for three loads.
+/// -log2 of what the two rows of a place were scaled by.
+template <class F>
+__device__ inline int place_exponent(const TileInfo<F>& info, unsigned place) {
+  constexpr int marks = F::config.certify ? 1 : 0;
+  return (info.row_exponents[place / tile_columns(F::config)] & ~marks) + (info.column_exponents[place % tile_columns(F::config)] & ~marks);
+}
+
+/// Stores the sums that a tile's list names, but for those whose certificate fails. Several entries at once go from their places to their sums
+/// to the output: one after the other, each would wait for three loads. Returns whether one failed.
 template <class F, class PlaceOf>
-__device__ inline void gather_batches(const SampledOutput<F, F::config.stream_output>& output, const TileInfo<F>& info, const float* sums,
-                                      const EntryWalk& walk, PlaceOf place_of) {
+__device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
+                                      const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
   constexpr unsigned columns = tile_columns(F::config);
   constexpr bool scales = sample_scales_rows(F::config.mode, F::traits.element);
   constexpr int batch = 4;
   const unsigned last = walk.end - 1;
+  bool failed = false;
 #pragma unroll 1
   for (unsigned first = walk.first; first < walk.end; first += batch * walk.step) {
     const unsigned left = walk.end - first;
@@ -83,23 +92,52 @@ __device__ inline void gather_batches(const SampledOutput<F, F::config.stream_ou
     for (int i = 0; i < batch; ++i) {
       values[i] = sums[sum_place<F>(places[i])];
       shifts[i] = info.row_shifts[places[i] / columns];
-      if constexpr (scales) exponents[i] = info.row_exponents[places[i] / columns] + info.column_exponents[places[i] % columns];
+      if constexpr (scales) exponents[i] = place_exponent<F>(info, places[i]);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
+      bool vouches = true;
+      if constexpr (SampleCertificate<F>::exists) vouches = certificate.holds(values[i], places[i]);
       if constexpr (scales) values[i] = scaled(values[i], exponents[i]);
-      if (i * walk.step < left) output.store(first + i * walk.step + static_cast<unsigned>(shifts[i]), values[i]);
+      if (i * walk.step >= left) continue;
+      if (vouches) output.store(first + i * walk.step + static_cast<unsigned>(shifts[i]), values[i]);
+      else failed = true;
+    }
+  }
+  return failed;
+}
+
+/// Stores the sums whose certificate fails, made again by the warp. Its lanes have neighbouring entries.
+template <class F, class PlaceOf>
+__device__ inline void make_failed_again(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
+                                         const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (unsigned first = walk.first - lane; first < walk.end; first += walk.step) {
+    const unsigned entry = first + lane;
+    const bool exists = entry < walk.end;
+    const unsigned place = exists ? place_of(entry) : 0;
+    const bool fails = exists && !certificate.holds(sums[sum_place<F>(place)], place);
+#pragma unroll 1
+    for (unsigned failing = __ballot_sync(0xffffffffU, fails); failing != 0; failing &= failing - 1) {
+      const unsigned from = __ffs(static_cast<int>(failing)) - 1;
+      const float sum = certificate.made_again(__shfl_sync(0xffffffffU, place, from));
+      if (lane == from) output.store(entry + static_cast<unsigned>(info.row_shifts[place / tile_columns(F::config)]), sum);
     }
   }
 }
 
 template <class F>
-__device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> output, const TileLists& lists, const TileInfo<F>& info,
-                                   const float* sums, const EntryWalk& walk) {
+__device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> output, const SampleCertificate<F>& certificate, const TileLists& lists,
+                                   const TileInfo<F>& info, const float* sums, const EntryWalk& walk) {
   constexpr unsigned room = F::config.list_room;
   output.keep_addresses();
-  if (walk.end <= room) gather_batches<F>(output, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
-  else gather_batches<F>(output, info, sums, walk, [&](unsigned entry) { return entry_place(lists, info, entry); });
+  const auto listed = [&](unsigned entry) { return entry_place(lists, info, entry); };
+  bool failed = false;
+  if (walk.end <= room) failed = gather_batches<F>(output, certificate, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
+  else failed = gather_batches<F>(output, certificate, info, sums, walk, listed);
+  if constexpr (SampleCertificate<F>::exists)
+    if (__any_sync(0xffffffffU, failed)) make_failed_again<F>(output, certificate, info, sums, walk, listed);
 }
 
 }  // namespace vostok

@@ -132,7 +132,8 @@ class SampleConsumer {
   __device__ void gather() {
     wait_barrier(shared_.found(info_.stage), info_.parity);
     const unsigned* const begins = shared_.strip_begins(info_.stage) + strip();
-    gather_sums<F>({args_, part_.matrix, part_.line}, args_.lists, shared_.info(info_.stage), shared_.sums(),
+    const TileInfo<F>& info = shared_.info(info_.stage);
+    gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info}, args_.lists, info, shared_.sums(),
                    {begins[0] + threadIdx.x % 32, begins[1], 32});
     arrive(shared_.info_free(info_.stage));  // every lane for what it has read
     __syncwarp();                            // the next tile's sums will lie where these are

@@ -16,6 +16,11 @@ namespace {
 /// Sums that a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike where all elements are.
 constexpr std::int64_t most_sums = 64;
 
+SampledRows rows_of(const StoredMatrix& stored, Layout layout) {
+  const bool row_major = layout == Layout::row_major;
+  return {.first = nullptr, .row_step = row_major ? stored.leading : 1, .n_step = row_major ? 1 : stored.leading, .stride = stored.stride};
+}
+
 }  // namespace
 
 TensorSampleTraits traits(const SddmmQuery& query, int n_split) {
@@ -116,7 +121,9 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   return std::nullopt;
 }
 
-Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, int n_split) {
+Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, const Split& split) {
+  const auto [mode, n_split] = split;
+  const std::int64_t n_of_part = std::min(query.problem.n, sampled::part_blocks(query, n_split) * sample_block());
   return {.lists = lists,
           .prepared = prepared,
           .output_stride = n_split > 1 ? query.statistics.nonzeros : query.output().stride,
@@ -124,13 +131,23 @@ Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, co
           .n_steps = sampled::n_steps(query),
           .part_blocks = sampled::part_blocks(query, n_split),
           .batch = query.problem.batch,
-          .parts = n_split};
+          .parts = n_split,
+          .n = query.problem.n,
+          .loss_bar = sample_loss_bar(mode, n_of_part),
+          .lhs = rows_of(query.lhs(), query.problem.lhs_layout),
+          .rhs = rows_of(query.rhs(), query.problem.rhs_layout)};
 }
 
 TensorSampleArgs Binding::arguments(const SddmmArguments& call) const {
+  const auto operand = [&](const PreparedRows& rows, SampledRows as_it_is, const void* first) {
+    as_it_is.first = static_cast<const float*>(first);
+    SampledOperand both = rows.operand(call.workspace);
+    both.rows = as_it_is;
+    return both;
+  };
   return {.lists = lists,
-          .lhs = prepared.lhs.operand(call.workspace),
-          .rhs = prepared.rhs.operand(call.workspace),
+          .lhs = operand(prepared.lhs, lhs, call.lhs),
+          .rhs = operand(prepared.rhs, rhs, call.rhs),
           .output = parts > 1 ? workspace_at(call.workspace, prepared.bytes) : call.output,
           .multiplier = call.multiplier,
           .device_scale = call.device_scale,
@@ -139,7 +156,9 @@ TensorSampleArgs Binding::arguments(const SddmmArguments& call) const {
           .n_steps = static_cast<unsigned>(n_steps),
           .part_blocks = static_cast<unsigned>(part_blocks),
           .batch = static_cast<unsigned>(batch),
-          .scale = call.scale};
+          .scale = call.scale,
+          .n = static_cast<unsigned>(n),
+          .loss_bar = loss_bar};
 }
 
 }  // namespace vostok::ops::sampled

@@ -29,14 +29,15 @@ int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& s
   return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes}, between * element_bytes));
 }
 
-SampleOperandsTraits traits(const SddmmQuery& query, PackedMode mode) {
+SampleOperandsTraits traits(const SddmmQuery& query, PackedMode mode, bool certify) {
   const Sddmm& problem = query.problem;
   return {.element = problem.element,
           .mode = mode,
           .lhs_layout = problem.lhs_layout,
           .rhs_layout = problem.rhs_layout,
           .lhs_alignment = line_alignment(query, problem.lhs_layout, query.lhs()),
-          .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs())};
+          .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs()),
+          .certified = certify && sample_scales_rows(mode, problem.element)};
 }
 
 /// Few threads where rows are short: an eighth of them walks along each row.
@@ -87,7 +88,8 @@ struct Binding {
 SampledOperand PreparedRows::operand(void* workspace) const {
   return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),
           .exponents = static_cast<const signed char*>(workspace_at(workspace, exponents_offset_bytes)),
-          .octet_count = static_cast<unsigned>(octets)};
+          .octet_count = static_cast<unsigned>(octets),
+          .rows = {}};
 }
 
 PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape) {
@@ -107,8 +109,8 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const Ti
   return pair;
 }
 
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, int n_parts) {
-  const SampleOperandsTraits t = traits(query, mode);
+Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, const SampleWork& work) {
+  const SampleOperandsTraits t = traits(query, mode, work.certify);
   const SampleOperandsConfig config = config_for(query);
   codegen::KernelRequest request = {
       .family = "sample_operands",
@@ -127,7 +129,7 @@ Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const Pr
                            .batch = query.problem.batch};
   Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
   // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain (bench/NOTES.md, 23 November).
-  if (n_parts > 1) return launch.start_after_previous();
+  if (work.n_parts > 1) return launch.start_after_previous();
   return launch.spread(query.device, (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch);
 }
 

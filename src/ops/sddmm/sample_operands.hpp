@@ -28,7 +28,13 @@ struct PreparedRowPair {
 /// Rows are rounded up to those of the tiles. Errors: invalid_argument where the bytes are past 64 bits.
 PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape);
 
-/// The first launch of a plan that multiplies n in so many parts.
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, int n_parts);
+/// What the launches behind it do: they multiply n in so many parts, and certify sums or do not.
+struct SampleWork {
+  int n_parts = 1;
+  bool certify = false;
+};
+
+/// The first launch of a plan.
+Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, const SampleWork& work);
 
 }  // namespace vostok::ops

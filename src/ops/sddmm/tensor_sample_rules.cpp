@@ -84,6 +84,7 @@ constexpr std::array rules = {
          }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
+    Rule{"certify is of f32, whose elements are split", [](const Case& c) { return c.config.certify && c.query.problem.element != Dtype::f32; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"promotion_steps is 0, 1, 2 or 4",
          [](const Case& c) { return c.config.promotion_steps != 0 && !is_power_of_two(c.config.promotion_steps, 1, 4); }},

@@ -50,7 +50,7 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
                                     .expression = codegen::name_expression("wgmma_sample", "TensorSampleTraits", t, "WgmmaSampleConfig", config),
                                     .features = "a"};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
-  const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
+  const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, {.mode = config.mode, .n_split = config.n_split}),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
   return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
 }
@@ -84,7 +84,7 @@ class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
   std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config, const TopologyPointers& topology) const override {
     const PreparedRowPair prepared = prepared_rows(query, config.mode, tile_shape(config));
     std::vector<Launch> list;
-    list.push_back(sample_operands_launch(query, config.mode, prepared, config.n_split));
+    list.push_back(sample_operands_launch(query, config.mode, prepared, {.n_parts = config.n_split, .certify = config.certify}));
     list.push_back(multiply_launch(query, config, prepared, topology.tile_lists));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, prepared.bytes));
     return list;

@@ -1,0 +1,73 @@
+// The certificate of a sum of split operands, and how a sum that fails it is made again.
+//
+// An element of a marked row (abi/sample_operands.h) loses at most 2^-25, as it is scaled, and is multiplied by less than 2^15. So n of them
+// spoil a sum by at most n 2^-10 for each of its two rows that is marked, and a sum that is much larger errs by less than the contract allows:
+// sample_loss_bar. A smaller one, or one that is not finite, vouches for nothing. It is made again by a warp from the operands as they are, in
+// f32: the same bits each time.
+#pragma once
+
+#include "abi/tensor_sample.h"
+#include "parts/loads.h"
+#include "parts/warp.h"
+#include "sddmm/tensor_sample_walk.h"
+#include "sddmm/tile_info.h"
+
+namespace vostok {
+
+/// For the sums of one tile.
+template <class F>
+class SampleCertificate {
+  static constexpr auto config = F::config;
+  static constexpr bool scales = sample_scales_rows(config.mode, F::traits.element);
+
+ public:
+  static constexpr bool exists = config.certify;
+
+  __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
+      : args_(args), part_(part), info_(info) {}
+
+  /// Of the sum at a place of the tile, as the tensor cores left it.
+  __device__ bool holds(float sum, unsigned place) const {
+    constexpr float largest = 3.402823466e+38F;
+    const float magnitude = fabsf(sum);
+    return magnitude >= (is_marked(place) ? args_.loss_bar : 0.0F) && magnitude <= largest;  // false for NaN
+  }
+
+  /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
+  __device__ float made_again(unsigned place) const {
+    constexpr unsigned products_at_once = 32;  // of a lane: sums of more would round too often
+    const float* const lhs = row_of(args_.lhs.rows, info_.tile.row_tile * tile_rows(config) + place / tile_columns(config));
+    const float* const rhs = row_of(args_.rhs.rows, info_.tile.column_tile * tile_columns(config) + place % tile_columns(config));
+    const long long begin = static_cast<long long>(part_.first_block) * sample_block();
+    const long long full = begin + static_cast<long long>(part_.block_count) * sample_block();
+    const long long end = full < args_.n ? full : args_.n;
+    float sum = 0.0F;
+#pragma unroll 1
+    for (long long first = begin + threadIdx.x % 32; first < end; first += 32 * products_at_once) {
+      const long long most = first + 32 * products_at_once;
+      float few = 0.0F;
+#pragma unroll 1
+      for (long long i = first; i < (most < end ? most : end); i += 32)
+        few = fmaf(load_global(lhs + i * args_.lhs.rows.n_step), load_global(rhs + i * args_.rhs.rows.n_step), few);
+      sum += few;
+    }
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
+    return sum;
+  }
+
+ private:
+  __device__ bool is_marked(unsigned place) const {
+    if constexpr (!scales) return false;
+    return ((info_.row_exponents[place / tile_columns(config)] | info_.column_exponents[place % tile_columns(config)]) & 1) != 0;
+  }
+  __device__ const float* row_of(const SampledRows& rows, unsigned row) const {
+    return rows.first + part_.matrix * rows.stride + row * rows.row_step;
+  }
+
+  const TensorSampleArgs& args_;
+  const SamplePart& part_;
+  const TileInfo<F>& info_;
+};
+
+}  // namespace vostok

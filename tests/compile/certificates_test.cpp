@@ -1,0 +1,49 @@
+// Kernels of SDDMM that certify their sums compile without spills. NVRTC alone: choices do not ask for certificates yet, so no sweep meets them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "compile/nvrtc.hpp"
+#include "compile/sweep_jobs.hpp"
+#include "ops/sddmm/tensor_sample.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
+
+using namespace vostok;
+
+namespace {
+
+/// The best that the cost model finds of each kind, for each problem.
+void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& architecture) {
+  for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at("sddmm")())) {
+    std::vector<FieldMap> configs = family.short_list(*space.query);
+    configs.resize(std::min<std::size_t>(configs.size(), 4));
+    for (FieldMap& config : configs) {
+      config["certify"] = "true";
+      if (family.forbidden(*space.query, config)) continue;  // 16-bit elements
+      jobs.add(family, *space.query, config, architecture, true);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kernels that certify sums compile without spills, for sm_80 and sm_90") {
+  const auto nvrtc = test::nvrtc_for("compiling certificates");
+  if (!nvrtc) return;
+  test::Jobs jobs;
+  add_certified(jobs, *ops::make_tensor_sample(), "sm_80");
+  add_certified(jobs, *ops::make_tensor_sample(), "sm_90");
+  add_certified(jobs, *ops::make_wgmma_sample(), "sm_90");
+  int compiled = 0;
+  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
+    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+    CHECK_MESSAGE(image.spill_bytes == 0, job.architecture, ": ", image.spill_bytes, " bytes, ", job.request.expression);
+    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ", image.warnings.empty() ? "" : image.warnings.front());
+    ++compiled;
+    return true;
+  });
+  std::printf("%d kernels that certify sums\n", compiled);
+  CHECK(compiled >= 20);
+}
