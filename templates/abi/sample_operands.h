@@ -8,8 +8,8 @@
 // An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not finite. Where f32 becomes f16,
 // s is a power of two for each row that brings its largest finite |s v| into [2^13, 2^14); else it is 1 (packed_scale_exponent).
 //
-// f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding. Where rows are certified, s is an
-// even power, the largest |s v| is in [2^13, 2^15), and the exponent's lowest bit tells whether the row has such an element.
+// f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding, up to 2^-25. Where rows are marked, a
+// byte of each tells how many of its elements do, and how large all are in the mean: SampleMark.
 #pragma once
 
 #include "abi/enums.h"
@@ -29,16 +29,39 @@ constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() *
 /// Whether each row has a scale.
 constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
 
-/// Below it a scaled element may lose more than its rounding; and what it then loses at most.
-constexpr float sample_least_kept(PackedMode mode) { return mode == PackedMode::f16x3 ? 0x1p-5F : 0x1p-14F; }
-consteval float sample_most_lost() { return 0x1p-25F; }
-consteval float sample_largest() { return 0x1p15F; }  ///< scaled elements are below it, where rows are certified
+/// A row in a byte; both numbers are rounded up.
+struct SampleMark {
+  int code;  ///< 0 where no element loses more than its rounding, else 1 + log4 of how many do
+  int mean;  ///< log2 of the mean of |s v|
 
-/// From this magnitude on a sum of n products of scaled elements errs by at most 2^-18 of itself (2^-10 where f32 is one term) for what is lost of
-/// both of its rows.
-constexpr float sample_loss_bar(PackedMode mode, long long n) {
-  return (mode == PackedMode::f16x3 ? 0x1p18F : 0x1p10F) * 2 * sample_most_lost() * sample_largest() * static_cast<float>(n);
-}
+  static constexpr int most_code = 15;  ///< and whatever is more
+  static constexpr unsigned parts = 1024;
+
+  /// `mean_parts`: the mean in units of 1 / parts.
+  static constexpr SampleMark of(unsigned lossy, unsigned mean_parts) {
+    const int code = lossy == 0 ? 0 : 1 + (ceil_log2(lossy) + 1) / 2;
+    const int mean = ceil_log2(mean_parts) - ceil_log2(parts);
+    return {code < most_code ? code : most_code, mean < 0 ? 0 : mean < 15 ? mean : 15};
+  }
+  static constexpr SampleMark from_byte(unsigned char byte) { return {byte >> 4, byte & 15}; }
+  constexpr unsigned char byte() const { return static_cast<unsigned char>(code << 4 | mean); }
+  /// log2 of the most that those elements take from a sum, 2^-25 each, where they meet elements below 2^14.
+  constexpr int loss_exponent() const { return code < most_code ? 2 * (code - 1) + 14 - 25 : 100; }
+
+ private:
+  /// 0 for 0.
+  static constexpr int ceil_log2(unsigned value) {
+    int result = 0;
+    while (result < 32 && (1ULL << result) < value) ++result;
+    return result;
+  }
+};
+
+/// Below it a scaled element may lose more than its rounding.
+constexpr float sample_least_kept(PackedMode mode) { return mode == PackedMode::f16x3 ? 0x1p-5F : 0x1p-14F; }
+consteval float sample_largest() { return 0x1p14F; }  ///< finite scaled elements are below it
+/// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.
+constexpr int sample_loss_exponent(PackedMode mode) { return mode == PackedMode::f16x3 ? -18 : -10; }
 
 /// What the problem fixes.
 struct SampleOperandsTraits {
@@ -48,7 +71,7 @@ struct SampleOperandsTraits {
   Layout rhs_layout = Layout::row_major;
   int lhs_alignment = 16;  ///< bytes that divide every line start of A
   int rhs_alignment = 16;
-  bool certified = false;  ///< rows with elements that lose more than their rounding are marked
+  bool marked = false;  ///< rows are, which have scales
 };
 
 struct SampleOperandsConfig {
@@ -58,9 +81,9 @@ struct SampleOperandsConfig {
 /// One of the two.
 struct SampleOperand {
   const void* matrix;
-  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
-  /// -log2(s) of each row, those past the matrix included, with the mark in the lowest bit. Not written where rows have no scales.
-  signed char* exponents;
+  unsigned char* octets;   ///< of the first matrix of the batch; the others follow
+  signed char* exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  unsigned char* marks;    ///< SampleMark::byte() of the same; not written where they are not marked
   long long rows;
   long long leading;  ///< elements between lines
   long long stride;   ///< elements between two matrices of the batch
@@ -83,7 +106,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("rhs_layout", traits.rhs_layout);
   visit("lhs_alignment", traits.lhs_alignment);
   visit("rhs_alignment", traits.rhs_alignment);
-  visit("certified", traits.certified);
+  visit("marked", traits.marked);
 }
 
 template <FieldsOf<SampleOperandsConfig> S, class Visit>

@@ -51,6 +51,7 @@ struct SampledRows {
 struct SampledOperand {
   const unsigned char* octets;
   const signed char* exponents;
+  const unsigned char* marks;
   unsigned octet_count;
   SampledRows rows;  ///< read only where sums are certified
 };
@@ -69,7 +70,6 @@ struct TensorSampleArgs {
   unsigned batch;
   float scale;
   unsigned n;
-  float loss_bar;  ///< a sum of two rows of which one is marked is good from this magnitude on, before it is scaled back
 };
 
 template <FieldsOf<TensorSampleTraits> S, class Visit>
@@ -137,11 +137,19 @@ constexpr int sums_bytes(const TensorSampleConfig& config) {
 /// Sums lie where the stages were where a block has one tile.
 constexpr bool sums_follow_stages(const TensorSampleConfig& config) { return config.tiles_per_block > 1; }
 
-/// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, and the beginning of its list.
-constexpr int tile_info_bytes(const TileShape& shape, int list_room) {
-  return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room;
+/// Whether sums are certified by what is known of their rows. Without scales they only have to be finite.
+template <class Config>
+constexpr bool marks_rows(const Config& config) {
+  return config.certify && packed_is_f16(config.mode);
 }
-constexpr int tile_info_bytes(const TensorSampleConfig& config) { return tile_info_bytes(tile_shape(config), config.list_room); }
+
+/// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their marks, and the beginning of its
+/// list.
+constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked) {
+  const int marks = marked ? shape.rows + shape.columns : 0;
+  return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room + marks;
+}
+constexpr int tile_info_bytes(const TensorSampleConfig& config) { return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(config)); }
 /// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are stages.
 constexpr int tile_infos(const TensorSampleConfig& config) { return config.tiles_per_block == 1 ? 1 : config.stages; }
 

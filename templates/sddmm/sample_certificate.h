@@ -1,9 +1,9 @@
 // The certificate of a sum of split operands, and how a sum that fails it is made again.
 //
-// An element of a marked row (abi/sample_operands.h) loses at most 2^-25, as it is scaled, and is multiplied by less than 2^15. So n of them
-// spoil a sum by at most n 2^-10 for each of its two rows that is marked, and a sum that is much larger errs by less than the contract allows:
-// sample_loss_bar. A smaller one, or one that is not finite, vouches for nothing. It is made again by a warp from the operands as they are, in
-// f32: the same bits each time.
+// Elements that lose more than their rounding lose at most 2^-25 each, as they are scaled. What m of them take from a sum is at most 2^-25 times
+// m of the other row's largest, or times the sum of all its magnitudes: marks have bounds of both (abi/sample_operands.h). A sum that is 2^18 times
+// as large errs by less than the contract allows (2^10 times under tf32, which sums single terms). A smaller one, or one that is not finite,
+// vouches for nothing. It is made again by a warp from the operands as they are, in f32: the same bits each time.
 #pragma once
 
 #include "abi/tensor_sample.h"
@@ -18,7 +18,6 @@ namespace vostok {
 template <class F>
 class SampleCertificate {
   static constexpr auto config = F::config;
-  static constexpr bool scales = sample_scales_rows(config.mode, F::traits.element);
 
  public:
   static constexpr bool exists = config.certify;
@@ -30,7 +29,7 @@ class SampleCertificate {
   __device__ bool holds(float sum, unsigned place) const {
     constexpr float largest = 3.402823466e+38F;
     const float magnitude = fabsf(sum);
-    return magnitude >= (is_marked(place) ? args_.loss_bar : 0.0F) && magnitude <= largest;  // false for NaN
+    return magnitude >= bar(place) && magnitude <= largest;  // false for NaN
   }
 
   /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
@@ -57,10 +56,27 @@ class SampleCertificate {
   }
 
  private:
-  __device__ bool is_marked(unsigned place) const {
-    if constexpr (!scales) return false;
-    return ((info_.row_exponents[place / tile_columns(config)] | info_.column_exponents[place % tile_columns(config)]) & 1) != 0;
+  /// From which magnitude on a sum is good.
+  __device__ float bar(unsigned place) const {
+    if constexpr (!marks_rows(config)) return 0.0F;
+    else {
+      const unsigned char row = info_.row_marks[place / tile_columns(config)];
+      const unsigned char column = info_.column_marks[place % tile_columns(config)];
+      if ((row | column) >> 4 == 0) return 0.0F;
+      return loss(SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
+             loss(SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
+    }
   }
+  /// Of one row, which meets elements of that mean; over the share of a sum that may be lost.
+  __device__ float loss(const SampleMark& mark, int mean) const {
+    constexpr int share = sample_loss_exponent(config.mode);
+    if (mark.code == 0) return 0.0F;
+    const float of_all = static_cast<float>(args_.n) * power(mean - 25 - share);
+    const float of_lossy = power(mark.loss_exponent() - share);
+    return of_all < of_lossy ? of_all : of_lossy;
+  }
+  static __device__ float power(int exponent) { return __builtin_bit_cast(float, packed_power_bits(exponent)); }
+
   __device__ const float* row_of(const SampledRows& rows, unsigned row) const {
     return rows.first + part_.matrix * rows.stride + row * rows.row_step;
   }

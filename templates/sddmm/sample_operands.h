@@ -17,7 +17,7 @@
 namespace vostok {
 
 struct SampleOperandsShared {
-  unsigned largest[sample_octet_rows()];  ///< bits of magnitudes
+  unsigned combined[sample_octet_rows()];  ///< of each row's threads
 };
 
 /// An octet of one operand.
@@ -29,7 +29,7 @@ class OperandOctet {
   static constexpr unsigned row_threads = F::config.threads / sample_octet_rows();
   static constexpr bool as_it_is = traits.element != Dtype::f32;
   static_assert(F::config.threads % 64 == 0 && row_threads <= 32, "a block has 64, 128 or 256 threads");
-  static_assert(!traits.certified || sample_scales_rows(mode, traits.element), "rows without scales have no exponents to mark");
+  static_assert(!traits.marked || sample_scales_rows(mode, traits.element), "rows without scales are not marked");
   static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1), "16-bit elements stay what they are");
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
@@ -49,7 +49,9 @@ class OperandOctet {
     const long long first = static_cast<long long>(matrix) * n_blocks_ * operand.octet_count + octet;
     to_ = operand.octets + first * sample_octet_bytes(mode) + row_ * 128;
     block_bytes_ = static_cast<long long>(operand.octet_count) * sample_octet_bytes(mode);
-    exponent_ = operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
+    const long long number = static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
+    exponent_ = operand.exponents + number;
+    mark_ = operand.marks + number;
   }
 
   __device__ void make() const {
@@ -57,11 +59,10 @@ class OperandOctet {
     if constexpr (!sample_scales_rows(mode, traits.element)) {
       store_row(first, 1.0F);
     } else {
-      int exponent = packed_scale_exponent(largest_of_row(first));
-      if constexpr (traits.certified) exponent += exponent & 1;
-      unsigned mark = store_row(first, __builtin_bit_cast(float, packed_power_bits(exponent)));
-      if constexpr (traits.certified) mark = largest_over_row(mark);
-      if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent | static_cast<int>(mark));
+      const int exponent = packed_scale_exponent(largest_of_row(first));
+      const Loss loss = store_row(first, __builtin_bit_cast(float, packed_power_bits(exponent)));
+      if constexpr (traits.marked) mark_row(loss);
+      if (first_chunk_ == 0) *exponent_ = static_cast<signed char>(-exponent);
     }
   }
 
@@ -97,21 +98,21 @@ class OperandOctet {
       const unsigned other = largest_of_chunk(load(chunk));
       largest = other > largest ? other : largest;
     }
-    return largest_over_row(largest);
+    return over_row(
+        largest, [](unsigned a, unsigned b) { return a > b ? a : b; }, [](unsigned* shared, unsigned value) { atomicMax(shared, value); });
   }
 
-  /// Of the numbers that the row's threads have. Every thread of the block comes here.
-  __device__ unsigned largest_over_row(unsigned largest) const {
+  /// Combines what the row's threads have, in any order: combine(a, b), and add(&shared, value) with what is there. Every thread of the block
+  /// comes here.
+  template <class Combine, class Add>
+  __device__ unsigned over_row(unsigned value, Combine combine, Add add) const {
     // Lanes of a row side by side, or eight apart.
     constexpr int least = row_major ? 1 : sample_octet_rows();
     constexpr int most = row_major ? static_cast<int>(row_threads) : 32;
 #pragma unroll
-    for (int distance = least; distance < most; distance *= 2) {
-      const unsigned other = shuffle_xor(largest, distance);
-      largest = other > largest ? other : largest;
-    }
-    if constexpr (row_major) return largest;
-    return largest_of_warps(largest);
+    for (int distance = least; distance < most; distance *= 2) value = combine(value, shuffle_xor(value, distance));
+    if constexpr (row_major) return value;
+    return over_warps(value, add);
   }
 
   static __device__ unsigned largest_of_chunk(const Chunk& values) {
@@ -125,39 +126,54 @@ class OperandOctet {
   }
 
   /// Of the row over all warps, each of which has a part of every row.
-  __device__ unsigned largest_of_warps(unsigned largest) const {
+  template <class Add>
+  __device__ unsigned over_warps(unsigned value, Add add) const {
     auto& shared = dynamic_shared<SampleOperandsShared>();
-    if constexpr (traits.certified) __syncthreads();  // what the last call left has been read
-    if (threadIdx.x < sample_octet_rows()) shared.largest[threadIdx.x] = 0;
+    if constexpr (traits.marked) __syncthreads();  // what was combined before has been read
+    if (threadIdx.x < sample_octet_rows()) shared.combined[threadIdx.x] = 0;
     __syncthreads();
-    if (threadIdx.x % 32 < sample_octet_rows()) atomicMax(&shared.largest[row_], largest);
+    if (threadIdx.x % 32 < sample_octet_rows()) add(&shared.combined[row_], value);
     __syncthreads();
-    return shared.largest[row_];
+    return shared.combined[row_];
   }
 
-  /// 1 where rows are certified and one of the elements loses more than its rounding, else 0.
-  __device__ unsigned store_row(const Chunk& first, float scale) const {
+  /// Of some elements of the row.
+  struct Loss {
+    unsigned count = 0;  ///< of those that lose more than their rounding
+    float sum = 0;       ///< of magnitudes
+  };
+
+  /// Sums are added as integers: the order of threads must not show.
+  __device__ void mark_row(const Loss& loss) const {
+    const auto sum = [&](unsigned value) {
+      return over_row(value, [](unsigned a, unsigned b) { return a + b; }, [](unsigned* shared, unsigned other) { atomicAdd(shared, other); });
+    };
+    const unsigned count = sum(loss.count);
+    const unsigned mean_parts = sum(static_cast<unsigned>(loss.sum * (SampleMark::parts / static_cast<float>(n_))) + 1);
+    if (first_chunk_ == 0) *mark_ = SampleMark::of(count, mean_parts).byte();
+  }
+
+  __device__ Loss store_row(const Chunk& first, float scale) const {
     const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
-    unsigned mark = 0;
-    if (first_chunk_ < chunks) mark = store(first_chunk_, first, scale);
-    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) mark |= store(chunk, load(chunk), scale);
-    return mark;
+    Loss loss;
+    if (first_chunk_ < chunks) store(first_chunk_, first, scale, loss);
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) store(chunk, load(chunk), scale, loss);
+    return loss;
   }
 
-  /// Whether an element is one of those that may lose more than their rounding, and does.
-  static __device__ bool is_lossy(float scaled, const SplitParts& parts) {
+  static __device__ void note_loss(float scaled, const SplitParts& parts, Loss& loss) {
     using Term = Element<Dtype::f16>;
-    if (!(fabsf(scaled) < sample_least_kept(mode))) return false;
-    return Term::to_float(parts.high) + Term::to_float(parts.low) != scaled;
+    const float magnitude = fabsf(scaled);
+    if (magnitude < sample_largest()) loss.sum += magnitude;
+    if (magnitude < sample_least_kept(mode) && Term::to_float(parts.high) + Term::to_float(parts.low) != scaled) ++loss.count;
   }
 
-  __device__ unsigned store(unsigned chunk, const Chunk& values, float scale) const {
+  __device__ void store(unsigned chunk, const Chunk& values, float scale, [[maybe_unused]] Loss& loss) const {
     using Terms = Vector<unsigned short, sample_chunk()>;
     constexpr unsigned chunks = sample_block() / sample_chunk();
     unsigned char* const to = to_ + chunk / chunks * block_bytes_ + 16 * (chunk % chunks ^ row_);
     Terms high;
     Terms low;
-    unsigned mark = 0;
 #pragma unroll
     for (int i = 0; i < sample_chunk(); ++i) {
       if constexpr (as_it_is) {
@@ -166,12 +182,11 @@ class OperandOctet {
         const SplitParts parts = split_number<mode>(values.at[i] * scale);
         high.at[i] = parts.high;
         low.at[i] = parts.low;
-        if constexpr (traits.certified) mark |= is_lossy(values.at[i] * scale, parts) ? 1U : 0U;
+        if constexpr (traits.marked) note_loss(values.at[i] * scale, parts, loss);
       }
     }
     store_global<false>(reinterpret_cast<Terms*>(to), high);
     if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes()), low);
-    return mark;
   }
 
   long long n_;
@@ -184,6 +199,7 @@ class OperandOctet {
   unsigned char* to_;   ///< the row's line in the first block
   long long block_bytes_;
   signed char* exponent_;
+  unsigned char* mark_;
 };
 
 /// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.

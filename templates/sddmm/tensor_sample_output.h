@@ -58,13 +58,6 @@ struct EntryWalk {
   unsigned step;
 };
 
-/// -log2 of what the two rows of a place were scaled by.
-template <class F>
-__device__ inline int place_exponent(const TileInfo<F>& info, unsigned place) {
-  constexpr int marks = F::config.certify ? 1 : 0;
-  return (info.row_exponents[place / tile_columns(F::config)] & ~marks) + (info.column_exponents[place % tile_columns(F::config)] & ~marks);
-}
-
 /// Stores the sums that a tile's list names, but for those whose certificate fails. Several entries at once go from their places to their sums
 /// to the output: one after the other, each would wait for three loads. Returns whether one failed.
 template <class F, class PlaceOf>
@@ -92,7 +85,7 @@ __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_ou
     for (int i = 0; i < batch; ++i) {
       values[i] = sums[sum_place<F>(places[i])];
       shifts[i] = info.row_shifts[places[i] / columns];
-      if constexpr (scales) exponents[i] = place_exponent<F>(info, places[i]);
+      if constexpr (scales) exponents[i] = info.row_exponents[places[i] / columns] + info.column_exponents[places[i] % columns];
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {

@@ -84,6 +84,10 @@ class SampleStages {
       copy_bytes<F, rows>(info.row_exponents, part.exponents(args_.lhs, row));
       copy_bytes<F, tile_columns(config)>(info.column_exponents, part.exponents(args_.rhs, column));
     }
+    if constexpr (marks_rows(config)) {
+      copy_bytes<F, rows>(info.row_marks, part.marks(args_.lhs, row));
+      copy_bytes<F, tile_columns(config)>(info.column_marks, part.marks(args_.rhs, column));
+    }
     copy_chunks<F>(info.places, args_.lists.places + tile.first_entry,
                    padded_entries(tile.entries < room ? tile.entries : room) / entries_of_chunk());
   }

@@ -32,8 +32,13 @@ struct SamplePart {
     const long long block = static_cast<long long>(matrix) * n_blocks(args) + first_block;
     return operand.octets + (block * operand.octet_count + row / sample_octet_rows()) * sample_octet_bytes(F::config.mode);
   }
-  __device__ const signed char* exponents(const SampledOperand& operand, unsigned row) const {
-    return operand.exponents + static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
+  __device__ const signed char* exponents(const SampledOperand& operand, unsigned row) const { return operand.exponents + number(operand, row); }
+  __device__ const unsigned char* marks(const SampledOperand& operand, unsigned row) const { return operand.marks + number(operand, row); }
+
+ private:
+  /// Of a row among those of all matrices.
+  __device__ long long number(const SampledOperand& operand, unsigned row) const {
+    return static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
   }
 };
 

@@ -5,9 +5,18 @@
 
 namespace vostok {
 
+/// SampleMark::byte() of a tile's rows and columns.
+template <int rows, int columns, bool exist>
+struct TileMarks {
+  unsigned char row_marks[rows];
+  unsigned char column_marks[columns];
+};
+template <int rows, int columns>
+struct TileMarks<rows, columns, false> {};
+
 /// A tile without entries is none. Parts start at multiples of 16 bytes.
 template <class F>
-struct alignas(16) TileInfo {
+struct alignas(16) TileInfo : TileMarks<tile_rows(F::config), tile_columns(F::config), marks_rows(F::config)> {
   static constexpr int rows = tile_rows(F::config);
   static constexpr int columns = tile_columns(F::config);
   SampleTile tile;

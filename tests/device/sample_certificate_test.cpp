@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -263,4 +264,27 @@ TEST_CASE("a certificate of 16-bit elements is refused: they are not split") {
     REQUIRE(reason);
     CHECK(reason->find("certify is of f32") != std::string::npos);
   }
+}
+
+TEST_CASE("a search for the worst scales of columns finds none that break the bound of certified sums") {
+  if (left_to_other_builds()) return;
+  const std::uint64_t seed = std::random_device{}();
+  MESSAGE("seed " << seed);
+  constexpr std::int64_t n = 130;
+  sparse::Random random(seed);
+  std::vector<double> exponents(n, 0.0);
+  double worst = 0;
+  for (int step = 0; step < 40; ++step) {
+    std::vector<double> moved = exponents;
+    for (double& exponent : moved)
+      if (random.uniform() < 0.1) exponent = std::clamp(exponent + 10 * random.normal(), -60.0, 60.0);
+    Sampled of = made(n, ordinary_distributions().front(), random.bits());
+    for (std::size_t i = 0; i < of.lhs.size(); ++i) of.lhs[i] *= static_cast<float>(std::exp2(moved[i % n]));
+    for (std::size_t i = 0; i < of.rhs.size(); ++i) of.rhs[i] *= static_cast<float>(std::exp2(-moved[i % n] * random.uniform()));
+    const double found = check(of, most_units);
+    if (found < worst) continue;
+    worst = found;
+    exponents = moved;
+  }
+  MESSAGE("the worst is " << worst << " units of 2^-19");
 }

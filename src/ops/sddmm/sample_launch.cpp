@@ -121,9 +121,7 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   return std::nullopt;
 }
 
-Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, const Split& split) {
-  const auto [mode, n_split] = split;
-  const std::int64_t n_of_part = std::min(query.problem.n, sampled::part_blocks(query, n_split) * sample_block());
+Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, int n_split) {
   return {.lists = lists,
           .prepared = prepared,
           .output_stride = n_split > 1 ? query.statistics.nonzeros : query.output().stride,
@@ -133,7 +131,6 @@ Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, co
           .batch = query.problem.batch,
           .parts = n_split,
           .n = query.problem.n,
-          .loss_bar = sample_loss_bar(mode, n_of_part),
           .lhs = rows_of(query.lhs(), query.problem.lhs_layout),
           .rhs = rows_of(query.rhs(), query.problem.rhs_layout)};
 }
@@ -157,8 +154,7 @@ TensorSampleArgs Binding::arguments(const SddmmArguments& call) const {
           .part_blocks = static_cast<unsigned>(part_blocks),
           .batch = static_cast<unsigned>(batch),
           .scale = call.scale,
-          .n = static_cast<unsigned>(n),
-          .loss_bar = loss_bar};
+          .n = static_cast<unsigned>(n)};
 }
 
 }  // namespace vostok::ops::sampled

@@ -61,16 +61,10 @@ struct Binding {
   std::int64_t batch = 0;
   int parts = 1;
   std::int64_t n = 0;
-  float loss_bar = 0;
   SampledRows lhs = {};  ///< without the addresses, which a call brings
   SampledRows rhs = {};
 
-  /// How f32 is split, and n.
-  struct Split {
-    PackedMode mode;
-    int n_split;
-  };
-  static Binding of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, const Split& split);
+  static Binding of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, int n_split);
   TensorSampleArgs arguments(const SddmmArguments& call) const;
 };
 

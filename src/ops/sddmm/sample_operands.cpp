@@ -29,15 +29,15 @@ int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& s
   return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes}, between * element_bytes));
 }
 
-SampleOperandsTraits traits(const SddmmQuery& query, PackedMode mode, bool certify) {
+SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
   const Sddmm& problem = query.problem;
   return {.element = problem.element,
-          .mode = mode,
+          .mode = work.mode,
           .lhs_layout = problem.lhs_layout,
           .rhs_layout = problem.rhs_layout,
           .lhs_alignment = line_alignment(query, problem.lhs_layout, query.lhs()),
           .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs()),
-          .certified = certify && sample_scales_rows(mode, problem.element)};
+          .marked = marks_rows(work)};
 }
 
 /// Few threads where rows are short: an eighth of them walks along each row.
@@ -61,6 +61,7 @@ struct Binding {
     return {.matrix = matrix,
             .octets = static_cast<unsigned char*>(workspace_at(call.workspace, rows.octets_offset_bytes)),
             .exponents = static_cast<signed char*>(workspace_at(call.workspace, rows.exponents_offset_bytes)),
+            .marks = static_cast<unsigned char*>(workspace_at(call.workspace, rows.marks_offset_bytes)),
             .rows = 0,
             .leading = 0,
             .stride = 0,
@@ -88,29 +89,34 @@ struct Binding {
 SampledOperand PreparedRows::operand(void* workspace) const {
   return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),
           .exponents = static_cast<const signed char*>(workspace_at(workspace, exponents_offset_bytes)),
+          .marks = static_cast<const unsigned char*>(workspace_at(workspace, marks_offset_bytes)),
           .octet_count = static_cast<unsigned>(octets),
           .rows = {}};
 }
 
-PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape) {
+PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, const TileShape& shape) {
   constexpr const char* what = "the bytes of the prepared operands";
   PreparedRowPair pair;
   const auto place = [&](PreparedRows& rows, std::int64_t count, std::int64_t tile) {
     const std::int64_t batch = query.problem.batch;
     rows.octets = round_up(count, tile) / sample_octet_rows();
     rows.octets_offset_bytes = pair.bytes;
-    pair.bytes += round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(mode), what),
-                           alignment_bytes);
+    pair.bytes +=
+        round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(work.mode), what),
+                 alignment_bytes);
     rows.exponents_offset_bytes = pair.bytes;
-    if (sample_scales_rows(mode, query.problem.element)) pair.bytes += round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
+    const std::int64_t bytes_of_rows = round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
+    if (sample_scales_rows(work.mode, query.problem.element)) pair.bytes += bytes_of_rows;
+    rows.marks_offset_bytes = pair.bytes;
+    if (marks_rows(work)) pair.bytes += bytes_of_rows;
   };
   place(pair.lhs, query.statistics.rows, shape.rows);
   place(pair.rhs, query.statistics.cols, shape.columns);
   return pair;
 }
 
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, const SampleWork& work) {
-  const SampleOperandsTraits t = traits(query, mode, work.certify);
+Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, const PreparedRowPair& prepared) {
+  const SampleOperandsTraits t = traits(query, work);
   const SampleOperandsConfig config = config_for(query);
   codegen::KernelRequest request = {
       .family = "sample_operands",
@@ -129,7 +135,7 @@ Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const Pr
                            .batch = query.problem.batch};
   Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
   // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain (bench/NOTES.md, 23 November).
-  if (work.n_parts > 1) return launch.start_after_previous();
+  if (work.n_split > 1) return launch.start_after_previous();
   return launch.spread(query.device, (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch);
 }
 

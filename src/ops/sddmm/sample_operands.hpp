@@ -15,6 +15,7 @@ struct PreparedRows {
   std::int64_t octets = 0;  ///< of rows, those past the matrix included
   std::int64_t octets_offset_bytes = 0;
   std::int64_t exponents_offset_bytes = 0;
+  std::int64_t marks_offset_bytes = 0;
 
   SampledOperand operand(void* workspace) const;
 };
@@ -25,16 +26,22 @@ struct PreparedRowPair {
   std::int64_t bytes = 0;  ///< of all of it from the workspace's start, a multiple of 256
 };
 
-/// Rows are rounded up to those of the tiles. Errors: invalid_argument where the bytes are past 64 bits.
-PreparedRowPair prepared_rows(const SddmmQuery& query, PackedMode mode, const TileShape& shape);
-
-/// What the launches behind it do: they multiply n in so many parts, and certify sums or do not.
+/// How sums are made: f32 is split in this mode, n in so many parts, and sums are certified or not.
 struct SampleWork {
-  int n_parts = 1;
+  PackedMode mode;
+  int n_split = 1;
   bool certify = false;
+
+  template <class Config>
+  static SampleWork of(const Config& config) {
+    return {.mode = config.mode, .n_split = config.n_split, .certify = config.certify};
+  }
 };
 
+/// Rows are rounded up to those of the tiles. Errors: invalid_argument where the bytes are past 64 bits.
+PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, const TileShape& shape);
+
 /// The first launch of a plan.
-Launch sample_operands_launch(const SddmmQuery& query, PackedMode mode, const PreparedRowPair& prepared, const SampleWork& work);
+Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, const PreparedRowPair& prepared);
 
 }  // namespace vostok::ops

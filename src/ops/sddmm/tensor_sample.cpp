@@ -22,7 +22,7 @@ static_assert(std::is_trivially_copyable_v<TensorSampleArgs> && sizeof(TensorSam
 }  // namespace
 
 std::int64_t prepared_bytes(const SddmmQuery& query, const TensorSampleConfig& config) {
-  return prepared_rows(query, config.mode, tile_shape(config)).bytes;
+  return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes;
 }
 
 }  // namespace tensor_sample
@@ -45,7 +45,7 @@ Launch multiply_launch(const SddmmQuery& query, const TensorSampleConfig& config
                                     .header = "sddmm/tensor_sample.h",
                                     .expression = codegen::name_expression("tensor_sample", "TensorSampleTraits", t, "TensorSampleConfig", config)};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
-  const TensorSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, {.mode = config.mode, .n_split = config.n_split}),
+  const TensorSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                        .tiles_per_block = config.tiles_per_block};
   return Launch::of<SddmmArguments, TensorSampleArgs>(std::move(request), shape, binding);
 }
@@ -77,9 +77,9 @@ class TensorSample final : public FamilyOf<SddmmQuery, TensorSampleConfig> {
   }
 
   std::vector<Launch> launches(const SddmmQuery& query, const TensorSampleConfig& config, const TopologyPointers& topology) const override {
-    const PreparedRowPair prepared = prepared_rows(query, config.mode, tile_shape(config));
+    const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
-    list.push_back(sample_operands_launch(query, config.mode, prepared, {.n_parts = config.n_split, .certify = config.certify}));
+    list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
     list.push_back(multiply_launch(query, config, prepared, topology.tile_lists));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, prepared.bytes));
     return list;

@@ -50,7 +50,7 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
                                     .expression = codegen::name_expression("wgmma_sample", "TensorSampleTraits", t, "WgmmaSampleConfig", config),
                                     .features = "a"};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
-  const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, {.mode = config.mode, .n_split = config.n_split}),
+  const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
   return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
 }
@@ -78,13 +78,13 @@ class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
   }
 
   std::int64_t workspace_bytes(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
-    return prepared_rows(query, config.mode, tile_shape(config)).bytes + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
+    return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
   std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config, const TopologyPointers& topology) const override {
-    const PreparedRowPair prepared = prepared_rows(query, config.mode, tile_shape(config));
+    const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
-    list.push_back(sample_operands_launch(query, config.mode, prepared, {.n_parts = config.n_split, .certify = config.certify}));
+    list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
     list.push_back(multiply_launch(query, config, prepared, topology.tile_lists));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, prepared.bytes));
     return list;
