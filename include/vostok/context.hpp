@@ -166,7 +166,7 @@ class Context {
     requires(!Problem::masked)
   Plan<Problem> plan(const Problem& problem, const PlanOptions& options = {}) const;
 
-  /// Plans every problem and lets the plans go: a later plan() finds the decision made, the kernels loaded and the topology's forms derived.
+  /// Plans every problem and drops the plans: a later plan() finds the decision made, the kernels loaded and the topology's forms derived.
   /// Several are planned at a time (Options::compile_threads), so that their kernels compile in parallel; where effort quick or full measures, one.
   /// The result has an entry for each problem: nothing, or why it cannot be planned. Errors: capture_active.
   std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems, const PlanOptions& options = {}) const;

@@ -11,7 +11,7 @@ constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) { retu
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return ceil_div(value, multiple) * multiple; }
 
-/// How many of so many equal parts of a whole hold anything: 129 in 16 parts of 9 are 15.
+/// Parts that are not empty, of `parts` of equal size rounded up: 129 in 16 parts of 9 fill 15.
 constexpr std::int64_t filled_parts(std::int64_t whole, std::int64_t parts) { return whole > 0 ? ceil_div(whole, ceil_div(whole, parts)) : 1; }
 
 /// a * b, or invalid_argument naming `what` where it does not fit in 64 bits.

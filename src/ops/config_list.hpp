@@ -15,7 +15,7 @@ void add_new(std::vector<Config>& list, const Config& config) {
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// Configs of one shape after those of the others, from which they differ in any case.
+/// Appends configs of another shape. They differ from those in the list: nothing is compared.
 template <class Config>
 void append(std::vector<Config>& list, const std::vector<Config>& further) {
   list.insert(list.end(), further.begin(), further.end());

@@ -45,8 +45,8 @@ class Launch {
     return launch;
   }
 
-  /// Keeps any multiprocessor from holding more than an even share of `blocks` short blocks: those that start while the launch before ends would
-  /// crowd where there is room first, and stay. What keeps the others away is shared memory that each asks for and does not use.
+  /// Caps the resident blocks of an SM at an even share of `blocks`, by requesting shared memory that goes unused. Otherwise blocks that start
+  /// early pile up on the SMs that are free first.
   Launch& spread(const device::Device* device, std::int64_t blocks) {
     if (device != nullptr && device->info().gpu) shape_.shared_bytes = std::max(shape_.shared_bytes, shared_bytes_of_share(*device, blocks));
     return *this;

@@ -32,7 +32,7 @@ namespace vostok::plan {
 ///   static Scale scale(const Problem&);                                         where a call may pass a factor by value
 /// and, where values may be packed once,
 ///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);   nothing where they are not
-///   static void finish(PlanStateOf<Problem>&);                                  behind the last choice: says what is packed
+///   static void finish(PlanStateOf<Problem>&);                                  called after the last choice; notes what is packed
 ///   static void take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings
 ///   static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values, const PackedMemory*);   null: in memory of its own
 template <class Problem>

@@ -15,7 +15,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// " --set field=value" of each field that is not as a problem that nobody filled in has it, but for those that were said already.
+/// " --set field=value" for every field that differs from its default and is not in `said`.
 template <class Problem>
 std::string settings(const Problem& problem, std::initializer_list<std::string_view> said = {}) {
   const FieldMap standard = ops::fields_as_text(Problem{});
@@ -36,7 +36,7 @@ std::string problem_line(const SparseAttentionBackward& problem) {
   return fmt::format("attention --backward --n {}", problem.forward.n) + settings(problem.forward, {"n"});
 }
 std::string problem_line(const DepthwiseConvolution& problem) {
-  // Padding is said always: the command's own is not that of a problem that nobody filled in.
+  // Padding is always printed: the default of the command differs from the problem's.
   const Padding& padding = problem.padding;
   return fmt::format("depthwise --channels {} --height {} --width {} --padding {},{},{},{}", problem.channels, problem.height, problem.width,
                      padding.top, padding.bottom, padding.left, padding.right) +

@@ -272,7 +272,7 @@ class Race {
     known_.clear();
     keep_fastest(static_cast<std::size_t>(std::max(settings_.finalists, 1)), hopeless);
     if (!any_new()) return;
-    // What admits one asks for the best median of those before it, so `runners_` holds none that was moved away.
+    // Admission compares with the best median in `runners_`, which must hold no moved-from element: so they are taken out first.
     std::vector<Runner> finalists = std::exchange(runners_, {});
     for (Runner& finalist : finalists)
       if (is_ready(finalist)) runners_.push_back(std::move(finalist));

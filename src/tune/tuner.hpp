@@ -30,7 +30,7 @@ struct Candidate {
   bool must_run() const { return is_rival() || in_use; }
 };
 
-/// Positions in the order in which a race takes candidates: what has to run first, both parts as they stand in the list.
+/// Positions in the order of a race: candidates that must run come first, each group in the order of the list.
 std::vector<std::size_t> race_order(const std::vector<Candidate>& candidates);
 
 /// A candidate, compiled and loaded: what the compiler said, and what to launch.

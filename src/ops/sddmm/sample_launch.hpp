@@ -25,8 +25,9 @@ std::int64_t part_blocks(const SddmmQuery& query, int n_split);
 /// Whether some of so many parts would have nothing to sum.
 bool has_empty_parts(const SddmmQuery& query, int n_split);
 
-/// Fewest parts whose sums stay accurate where they are taken out of the tensor cores after so many steps, 0: never; and whether these do.
+/// Smallest n_split that keeps the error bound of `accurate` where sums leave the tensor cores every `promotion_steps` (0: never).
 int least_split(const SddmmQuery& query, int promotion_steps);
+/// Whether this n_split keeps it.
 bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split);
 /// Parts that fill the device once with blocks that have a tile each, `least` or more.
 int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_per_multiprocessor, int least);

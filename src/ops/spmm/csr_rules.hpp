@@ -45,7 +45,7 @@ std::int64_t registers_needed(const Case<Config>& c, int entries_in_flight) {
   return entry_registers * entries_in_flight + c.lane_values() * (keeps_totals(c.traits, c.config) ? 2 : 1) + 12;
 }
 
-/// How operands are loaded and stored. What these rely on: nothing.
+/// How operands are loaded and stored. Independent of the other groups of rules.
 template <class Config>
 inline constexpr std::array operand_rules = {
     Rule<Config>{"dense_vector is a power of two of at most 16 bytes, sparse_vector one of at most 8",

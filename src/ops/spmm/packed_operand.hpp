@@ -35,13 +35,13 @@ inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.va
 /// Sets of values: one for the batch, or one for each product.
 inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
 
-/// Whether a product's blocks leave no room beside them, in which packing for the next call could start early; `room`: blocks that may run at a time.
+/// True if the product fills the GPU, so that the next call's packing cannot start before it ends. `room`: blocks that are resident at once.
 inline bool crowds_packing(double blocks, double room) {
   constexpr double most_share = 0.75;
   return blocks > most_share * room;
 }
 
-/// `factor` where packing keeps calls from overlapping one another: what a product then takes of the time that it has beside others.
+/// Slow-down of a product whose calls cannot overlap because each packs first: `factor`. 1 where they can.
 inline double without_overlap(const SpmmQuery& query, double factor) { return packs_in_workspace(query) ? factor : 1; }
 
 /// Microseconds that packing takes however few strips there are: a warp goes through its strip's nonzeros, `entry_us` for each, after `latency_us`.

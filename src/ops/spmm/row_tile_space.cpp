@@ -154,8 +154,8 @@ std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
   return unique;
 }
 
-/// The short list's entries: greedily chosen, each to bring the best of those before it nearest to the best of the space
-/// over all problems measured.
+/// An entry of the short list. The list was chosen greedily: each entry is the one that most reduces the regret left by those before it, over all
+/// measured problems.
 struct Choice {
   Shape shape;
   int threads_per_block;
@@ -230,7 +230,7 @@ constexpr std::array half_word_choices = {
     Choice{{32, 1, 2}, 256, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
 };
 
-/// Of these with slots what is likely from what wins in 32 bits: not chosen by measurements.
+/// Entries with slots for 16 bits: extrapolated from the winners of f32, not measured.
 constexpr std::array half_word_slot_choices = {
     SlotChoice{{32, 1, 2}, 128, {false, false}, {4, 4, true}, {Raster::rows_first, false}},
     SlotChoice{{8, 4, 1}, 128, {false, true}, {8, 8, true}, {Raster::columns_first, false}},

@@ -18,7 +18,7 @@ namespace unpack_mma {
 
 /// What the problem, and how a config cuts it, fix for the kernel.
 UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config);
-/// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
+/// Only the traits that shared_bytes() reads; the others keep their defaults. Ranking needs no more.
 UnpackMmaTraits stage_traits(const SpmmQuery& query);
 
 /// k blocks of 64 of the matrix, and of a slice of k.

@@ -21,7 +21,7 @@ namespace unpack_wgmma {
 
 /// What the problem, and how a config cuts it, fix for the kernel.
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
-/// Of these what the size of shared memory follows from, the others as they are at first: what is ranked is asked for no more.
+/// Only the traits that shared_bytes() reads; the others keep their defaults. Ranking needs no more.
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
 /// The strips that a config reads.
@@ -43,7 +43,7 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing where it can (unpack_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config);
-/// The two halves of that, for those who look at many configs: what does not ask how k is cut, and, of a tile that this admits, what does.
+/// forbidden() in two steps, for searches. admits_tile() checks all but the k split, admits_slicing() the k split of an admitted tile.
 bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
