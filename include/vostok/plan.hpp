@@ -97,7 +97,8 @@ class AnyPlan {
   Provenance provenance() const;
   std::string family() const;
   FieldMap config() const;
-  Explanation explain(Detail detail = Detail::trials) const;
+  /// Detail::trials costs some tenths of a second where there are many candidates.
+  Explanation explain(Detail detail = Detail::choice) const;
 
   explicit operator bool() const { return state_ != nullptr; }
   const std::shared_ptr<const PlanState>& state() const { return state_; }  ///< for the library

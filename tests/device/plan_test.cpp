@@ -182,7 +182,7 @@ TEST_CASE("efforts quick and full measure, store, and are found again by cached"
     const double budget_seconds = context.device().gpu ? 10 : 2;
     const SpmmPlan quick = context.plan(Spmm{.n = 24}, topology, {.effort = Effort::quick, .budget_seconds = budget_seconds});
     CHECK(quick.provenance() == Provenance::tuned_here);
-    const Explanation explanation = quick.explain();
+    const Explanation explanation = quick.explain(Detail::trials);
     CHECK(explanation.median_us.has_value());
     CHECK(explanation.speedup_over_default.has_value());
     CHECK_FALSE(explanation.trials.empty());

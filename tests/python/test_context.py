@@ -161,7 +161,7 @@ def test_a_plan_explains_itself(tmp_path, rng):
     context = vostok.Context("emulator", cache=tmp_path, log=lambda level, line: None)
     plan = context.plan(vostok.Spmm(n=4), csr(context, sparse(rng, 16, 16)).topology)
     assert plan.provenance == "heuristic" and plan.family and plan.config
-    assert plan.family in plan.explain("choice") and plan.explain() != ""
+    assert plan.family in plan.explain() and len(plan.explain("trials")) > len(plan.explain())
     with pytest.raises(vostok.InvalidArgument, match="detail is 'all'"):
         plan.explain("all")
     assert plan.rebind(csr(context, sparse(rng, 16, 16)).topology).family

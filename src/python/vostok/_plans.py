@@ -80,8 +80,11 @@ class Plan(Handle):
         words = _c.text(_c.library.vostok_plan_config(self._handle)).split()
         return dict((field, value) for field, _, value in (word.partition("=") for word in words))
 
-    def explain(self, detail: str = "trials") -> str:
-        """Which choice was made, from where, and ("trials") what became of every candidate."""
+    def explain(self, detail: str = "choice") -> str:
+        """Which choice was made, and from where.
+
+        "trials" adds what became of every candidate: some tenths of a second where there are many.
+        """
         number = chosen("explain the plan", "detail", detail, "detail")
         return _c.text(_c.library.vostok_plan_explain(self._handle, number))
 

@@ -130,7 +130,7 @@ int plan_as_program(const std::filesystem::path& folder) {
                          .cache = {.folder = folder / "cache", .shipped = folder / "none"},
                          .log = [](LogLevel, std::string_view) {},
                          .worker = {.timeout_seconds = 300}});
-  std::ofstream(folder / "explained", std::ios::trunc) << context.plan(problem_of(8), quick).explain().text();
+  std::ofstream(folder / "explained", std::ios::trunc) << context.plan(problem_of(8), quick).explain(Detail::trials).text();
   return 0;
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("planted bugs end the worker, not the program. They are recorded, and 
     const auto trials = trials_of(alone, problem_of(24));
     CHECK(count_of(trials, "banned") == std::ssize(bugs));
     CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
-    CHECK(contains(plan.explain().text(), "hung before"));
+    CHECK(contains(plan.explain(Detail::trials).text(), "hung before"));
   }
 }
 
@@ -267,7 +267,7 @@ TEST_CASE("without a worker code that never passed is not run: the heuristic ser
   const Context context = planting.context("/nowhere/vostok");
   const auto plan = context.plan(problem_of(8), quick);
   CHECK(plan.provenance() == Provenance::heuristic);
-  const std::string text = plan.explain().text();
+  const std::string text = plan.explain(Detail::trials).text();
   CHECK(contains(text, "/nowhere/vostok"));
   CHECK(contains(text, "untested"));
 }
@@ -277,7 +277,7 @@ TEST_CASE("a tool that is no worker is none") {
   const Context context = planting.context("/bin/false");
   const auto plan = context.plan(problem_of(8), quick);
   CHECK(plan.provenance() == Provenance::heuristic);
-  CHECK(contains(plan.explain().text(), "exit status 1"));
+  CHECK(contains(plan.explain(Detail::trials).text(), "exit status 1"));
 }
 
 TEST_CASE("a worker whose log may grow no further works all the same") {

@@ -42,10 +42,10 @@ TEST_CASE("a stored choice is used, with its provenance and margin") {
   const SpmmPlan plan = planning.plan(Spmm{.n = 64});
   CHECK(plan.config() == config);
   CHECK(plan.provenance() == Provenance::tuned_here);
-  const Explanation explanation = plan.explain();
+  const Explanation explanation = plan.explain(Detail::trials);
   CHECK(explanation.speedup_over_default.value_or(0) == doctest::Approx(1.5));
   CHECK_FALSE(explanation.trials.empty());
-  const Explanation choice = plan.explain(Detail::choice);
+  const Explanation choice = plan.explain();  // the choice alone is the default: trials cost time
   CHECK(choice.config == config);
   CHECK(choice.speedup_over_default == explanation.speedup_over_default);
   CHECK(choice.trials.empty());
@@ -78,7 +78,7 @@ TEST_CASE("a plan explains which stored choices a known fault keeps from being u
   Planning planning;
   const FieldMap config = another_config(planning);
   planning.fixture.tuning->hidden = {{.winner = match_of(config).winner, .own = true, .by = "erratum E7 of tuning.db: it reads beside the mask"}};
-  const Explanation explanation = planning.plan(Spmm{.n = 64}).explain();
+  const Explanation explanation = planning.plan(Spmm{.n = 64}).explain(Detail::trials);
   const auto is_hidden = [&](const Trial& trial) {
     return trial.config == config && trial.rejected == "masked by erratum E7 of tuning.db: it reads beside the mask";
   };
