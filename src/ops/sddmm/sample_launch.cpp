@@ -55,7 +55,7 @@ int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_pe
   const double room = machine_of(query).multiprocessors * blocks_per_multiprocessor;
   const double tiles = expected_tiles(query, shape) * static_cast<double>(query.problem.batch);
   int split = least;
-  while (split < 64 && tiles * split * 2 <= room && n_blocks(query) >= 2 * split) split *= 2;
+  while (split < 64 && tiles * split * 2 <= room && n_blocks(query) >= std::int64_t{2} * split) split *= 2;
   return split;
 }
 

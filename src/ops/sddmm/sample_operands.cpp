@@ -95,7 +95,7 @@ SampledOperand PreparedRows::operand(void* workspace) const {
 }
 
 PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, const TileShape& shape) {
-  constexpr const char* what = "the bytes of the prepared operands";
+  static constexpr const char* what = "the bytes of the prepared operands";
   PreparedRowPair pair;
   const auto place = [&](PreparedRows& rows, std::int64_t count, std::int64_t tile) {
     const std::int64_t batch = query.problem.batch;
