@@ -39,9 +39,9 @@ struct SparseAttention {
   Math math = Math::accurate;
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::dense;
-  Saved saved = Saved::none;  ///< what the backward pass will read
-  /// Heads that are computed at a time, a divisor of batch: scores and probabilities of so many lie in the workspace. 0: as many as have
-  /// 128 MiB of probabilities, or one.
+  Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
+  /// Heads computed at a time, a divisor of batch; the workspace holds their scores and probabilities. 0: as many heads
+  /// as have at most 128 MiB of probabilities, at least one.
   std::int64_t heads_at_once = 0;
 
   friend bool operator==(const SparseAttention&, const SparseAttention&) = default;

@@ -36,33 +36,35 @@ enum class LogLevel { info, warning };
 struct CacheOptions {
   bool enabled = true;                               ///< false: memory only
   std::optional<std::filesystem::path> folder = {};  ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
-  /// Further files, or folders of them, asked after the folder's: the first match wins. Their rows are always read; their kernels only where
-  /// nobody but root and this user can have written the file, or by its signature (trusted_keys; cache/README.md).
+  /// Further cache files, or folders of them, searched after `folder`; the first match wins. Their rows are always
+  /// read. Their kernels are used only if nobody but root and this user can have written the file, or if it is signed
+  /// (trusted_keys; cache/README.md).
   std::vector<std::filesystem::path> read_only = {};
-  bool environment = true;                                ///< after those, what VOSTOK_READ_ONLY_CACHE names (a list with colons)
+  bool environment = true;                                ///< search the files named by VOSTOK_READ_ONLY_CACHE (separated by colons) after those
   bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
   std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
   std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first
-  /// Ed25519 public keys, by digits or file (`vostok cache keygen`). Not empty: kernels of read-only and shipped files are used only where FILE.sig
-  /// is by one of them, wherever the file lies; it is read into memory as a whole, 512 MiB at most.
+  /// Ed25519 public keys, as digits or a file (`vostok cache keygen`). If there are any, kernels of read-only and
+  /// shipped files are used only if one of the keys made FILE.sig, wherever the file lies. Such a file is read into
+  /// memory whole, 512 MiB at most.
   std::vector<std::string> trusted_keys = {};
   int lock_timeout_ms = 5000;  ///< how long to wait for another process before the cache is skipped
 };
 
 /// Where efforts quick and full run machine code that has not passed verification before.
 enum class FirstRun {
-  worker,       ///< in a process of its own (`vostok tune-worker`), which is ended where the code hangs, faults or corrupts memory
-  this_process  ///< here: for benchmarks and tests, whose context may be lost. What races is verified at the end only
+  worker,       ///< in a process of its own (`vostok tune-worker`), which is ended if the code hangs, faults or corrupts memory
+  this_process  ///< in this process: for benchmarks and tests that can lose the context. Outputs are verified only at the end of the race
 };
 
-/// How efforts quick and full run what was never verified.
+/// How efforts quick and full run code that was never verified.
 struct WorkerOptions {
   FirstRun first_run = FirstRun::worker;
-  /// The tool; default: VOSTOK_TOOL, else `vostok` in an absolute folder of PATH that is not this program. Neither
-  /// counts with raised privileges. Without a tool such code is not tried, and explain() says so.
+  /// The tool. Default: VOSTOK_TOOL, else `vostok` from an absolute folder of PATH, if that is not this program. Both
+  /// variables are ignored if privileges are raised. Without a tool such code is not tried, and explain() says so.
   std::optional<std::filesystem::path> tool = {};
-  /// A candidate that has not answered is taken for hung; the default config is given ten times as long. Time in which
-  /// the worker is stopped, or this process does not run, is not counted.
+  /// A candidate that gives no answer within this time counts as hung; the default config gets ten times as long. Time
+  /// during which the worker is stopped, or this process does not run, does not count.
   double timeout_seconds = 30;
 };
 
@@ -70,8 +72,9 @@ struct WorkerOptions {
 enum class CompilePolicy { allow, never };
 
 struct Options {
-  /// "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator"; or "compile:NAME", a device that is not here: plans compile and cannot
-  /// execute, measure or read a topology back. NAME is an architecture ("sm_80"), a GPU ("NVIDIA H200"), its fields or "emulator" (`vostok pack`).
+  /// "auto" (a GPU if there is one, else the emulator), "cuda:I", "emulator", or "compile:NAME" for a device that is
+  /// not present: plans compile but cannot execute, measure or read back a topology. NAME is an architecture ("sm_80"),
+  /// a GPU ("NVIDIA H200"), its fields or "emulator" (`vostok pack`).
   std::string device = "auto";
   bool allow_emulator = true;        ///< false: "auto" without a GPU is no_device
   CUctx_st* cuda_context = nullptr;  ///< a CUcontext to live in; default: the device's primary context
@@ -79,17 +82,18 @@ struct Options {
   std::int64_t max_workspace_bytes = std::int64_t{1} << 30;  ///< candidates that need more are not admitted
   CacheOptions cache = {};
   CompilePolicy compile = CompilePolicy::allow;
-  /// Before a choice that was tuned on another model of GPU, or of another size, is first used, it races the default for 2 ms at most, and is used
-  /// only where it wins; what was found is kept in the user's layer. Efforts quick and full measure anew instead.
+  /// Races a choice that was tuned on another model of GPU, or one of another size, against the default before its
+  /// first use, for at most 2 ms. The faster is used and kept in the user's layer; the tuned choice stays if they tie
+  /// or the race has too little time or memory. Efforts quick and full measure anew instead.
   bool check_shipped = false;
-  /// Plans take choices that were tuned for exactly their problem on a device of this kind, and nothing else: no neighbour's, no heuristic's, no
-  /// measurement now. Choices tuned for the same product without its epilogue count (and so for the other operations: without what is done beside
-  /// them, as a scale). Every effort is `cached`. Without such a choice plan() fails with missing_choice.
+  /// Restricts plans to choices tuned for exactly their problem on a device of this kind: no neighbours, no heuristic,
+  /// no measurement. Choices tuned for the same operation without what is fused to it (a product's epilogue, a scale)
+  /// count too. Every effort acts as `cached`. If there is no such choice, plan() fails with missing_choice.
   bool cache_only = false;
   std::optional<std::filesystem::path> nvrtc = {};  ///< libnvrtc to use; default: searched for
   int compile_threads = 0;                          ///< 0: one per core
-  /// One line at a time; called from any thread, by several at once, and free to use the library. Default: warnings and the emulator notice go to
-  /// stderr.
+  /// Receives one line at a time, from any thread, and from several at once; it may call the library. Default: warnings
+  /// and the emulator notice go to stderr.
   std::function<void(LogLevel, std::string_view)> log = {};
   WorkerOptions worker = {};
 };
@@ -97,17 +101,19 @@ struct Options {
 struct PlanOptions {
   Effort effort = Effort::cached;
   Stream stream = nullptr;     ///< checked for capture; the plan is ready for any stream
-  double budget_seconds = 30;  ///< for quick and full: the time after which no new measurement starts; what a plan chooses apart shares it
+  double budget_seconds = 30;  ///< for quick and full: no new measurement starts after this time. All choices of a plan share it
   std::uint64_t seed = 1;      ///< of the tuner's operands and order
-  std::string family = {};     ///< only this kernel family is considered (Explanation::family); empty: all. Choices are kept apart
+  std::string family = {};     ///< considers only this kernel family (Explanation::family); empty: all. Its choices are stored separately
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
   Policy policy = Policy::warm;                           ///< which choices are looked up, and what quick and full measure
-  std::function<bool()> stop = {};  ///< asked between measurements: true ends tuning as the budget does. What was measured is kept
-  /// A call may start while the kernel before it on the stream ends, where that kernel lets it: those of this library do (programmatic
-  /// dependent launch, sm_90). It waits before it reads or writes what any kernel may have written. false: it starts afterwards.
+  std::function<bool()> stop = {};  ///< polled between measurements: true ends tuning as the budget does, and keeps what was measured
+  /// Lets a call start while the preceding kernel on the stream ends, if that kernel allows it, as this library's do
+  /// (programmatic dependent launch, sm_90). The call waits before it reads or writes what any kernel may have written.
+  /// false: it starts afterwards.
   bool overlap_calls = true;
-  /// Only choices that read packed values of this format (PackedValues::format), for values that were packed before; empty: all. Of problems
-  /// whose value_lifetime is persistent. Errors: invalid_argument (no format, another problem), unsupported (no family reads it there).
+  /// Restricts choices to those that read packed values of this format (PackedValues::format), for values packed
+  /// earlier; empty: all. Needs a problem whose value_lifetime is persistent. Errors: invalid_argument (not a format,
+  /// another problem), unsupported (no family reads it there).
   std::string packed_format = {};
 };
 
@@ -142,9 +148,10 @@ struct DeviceInfo {
 
 class ContextState;
 
-/// A handle: cheap to copy, shared, thread-safe. Using one that was moved from is invalid_argument. What its calls throw
-/// is an Error, or what a function of the user's throws. It does not survive fork, nor does anything made from it: in the
-/// child, calls that need the device or the caches are after_fork. Handles can be let go there: what they hold leaks.
+/// A handle: cheap to copy, shared, thread-safe. Using one that was moved from is invalid_argument. Calls throw an
+/// Error, or whatever a user's function throws. Neither a context nor anything made from it survives fork: in the
+/// child, calls that need the device or the caches are after_fork. Handles may be destroyed there; what they hold
+/// leaks.
 class Context {
  public:
   Context();  ///< default options
@@ -166,39 +173,42 @@ class Context {
     requires(!Problem::masked)
   Plan<Problem> plan(const Problem& problem, const PlanOptions& options = {}) const;
 
-  /// Plans every problem and drops the plans: a later plan() finds the decision made, the kernels loaded and the topology's forms derived.
-  /// Several are planned at a time (Options::compile_threads), so that their kernels compile in parallel; where effort quick or full measures, one.
-  /// The result has an entry for each problem: nothing, or why it cannot be planned. Errors: capture_active.
+  /// Plans every problem and drops the plans: a later plan() finds the decision made, the kernels loaded and the
+  /// topology's forms derived. Problems are planned in parallel (Options::compile_threads), so that their kernels
+  /// compile in parallel, but one at a time if effort quick or full measures. The result has an entry for each problem:
+  /// nothing, or why it cannot be planned. Errors: capture_active.
   std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems, const PlanOptions& options = {}) const;
 
-  /// Packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the same structure. Bytes of unknown origin
-  /// do no harm: what kernels find their way by is compared with what packing the topology gives, by the kernel that packs.
-  /// Errors: io_failure (no such file, a folder or pipe, of a newer version, cut short, damaged, of other places than the topology's),
-  /// format_mismatch (another structure), wrong_device, invalid_argument, unsupported, no_compiler, missing_kernel, out_of_memory.
+  /// Loads packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the
+  /// same structure. Bytes of unknown origin are safe: whatever kernels use to find their way is compared with what the
+  /// packing kernel makes of the topology. Errors: io_failure (no such file, a folder or pipe, of a newer version, cut
+  /// short, damaged, nonzeros in other places than the topology's), format_mismatch (another structure), wrong_device,
+  /// invalid_argument, unsupported, no_compiler, missing_kernel, out_of_memory.
   PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes) const;
   PackedValues load_packed(const Topology& topology, const std::filesystem::path& path) const;
-  /// The same without a topology: one of the structure that was saved with the values is made on this device (PackedValues::topology), and no CSR
-  /// arrays are asked of anybody. No more memory is taken than in proportion to the bytes. Errors: as above; io_failure where no
-  /// structure was saved with them (version 1 of the saved form), or it is damaged.
+  /// As above, without a topology: one is made on this device from the structure that was saved with the values
+  /// (PackedValues::topology), so that no CSR arrays are needed. Memory use stays proportional to the number of bytes.
+  /// Errors: as above; io_failure if no structure was saved with them (version 1 of the saved form), or it is damaged.
   PackedValues load_packed(std::span<const std::byte> bytes, const LoadOptions& options = {}) const;
   PackedValues load_packed(const std::filesystem::path& path, const LoadOptions& options = {}) const;
 
-  /// Packed values that stay where they are, in the caller's device memory: `head` is what PackedValues::save_head gave, in host memory; the values
-  /// begin at `values.data`. They are copied to the host once, to be compared as load_packed compares them, and kernels read them in place.
-  /// Errors: as load_packed; misaligned_pointer (names 256), invalid_argument (too few bytes; host memory where the device is a GPU).
+  /// Packed values that stay in place, in the caller's device memory: `head`, in host memory, is the result of
+  /// PackedValues::save_head; the values begin at `values.data`. They are copied to the host once, to be compared as by
+  /// load_packed, and kernels read them in place. Errors: as load_packed; misaligned_pointer (names 256),
+  /// invalid_argument (too few bytes; host memory where the device is a GPU).
   PackedValues adopt_packed(std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options = {}) const;
-  /// The same of device memory that holds all that PackedValues::save gave, and nothing else: the head, then the values.
+  /// As above, for device memory that holds exactly the result of PackedValues::save: the head, then the values.
   PackedValues adopt_packed(const PackedMemory& saved, const LoadOptions& options = {}) const;
 
   /// The choices and trials of the user's own cache and of memory, as `vostok cache dump` writes them: for programs that tune in one
   /// process and broadcast what it found. Kernels are not part of it.
   std::vector<std::byte> export_cache() const;
-  /// Adds such rows to the user's own cache (to memory, where that cannot be written), in place of rows of the same problem and device; but
-  /// what was measured on this very device stays. Plans made from now on are decided with them.
-  /// Errors: invalid_argument naming the line that is wrong; nothing is added then.
+  /// Adds exported rows to the user's own cache, or to memory if that cannot be written. They replace rows of the same
+  /// problem and device, except what was measured on this very device. Later plans are decided with them. Errors:
+  /// invalid_argument naming the line that is wrong; nothing is added then.
   void import_cache(std::span<const std::byte> bytes) const;
-  /// Asks the cache files again, with what other processes wrote, merged or installed meanwhile, and those that had failed. Plans that were made
-  /// stay as they are.
+  /// Reads the cache files again, including those that had failed, to see what other processes wrote, merged or
+  /// installed meanwhile. Existing plans stay as they are.
   void reload() const;
 
   const DeviceInfo& device() const;

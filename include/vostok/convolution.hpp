@@ -18,7 +18,8 @@ struct Padding {
   friend bool operator==(const Padding&, const Padding&) = default;
 };
 
-/// Places where a kernel lies in a padded line; 0 where it has none, or the sizes make no sense (planning such a problem is refused by name).
+/// Positions of a kernel along a padded line, the size of the output. 0 if the kernel does not fit, or the sizes make
+/// no sense (planning such a problem fails by name).
 constexpr std::int64_t output_size(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel, std::int64_t stride) {
   constexpr std::int64_t most = std::int64_t{1} << 60;
   const auto plausible = [](std::int64_t value) { return value >= 0 && value <= most; };
@@ -66,7 +67,7 @@ struct BiasActivationArguments {
   void* workspace = nullptr;
 };
 
-/// y = activation(x + bias) for dense [rows, columns] matrices: what a dense baseline needs behind its product.
+/// y = activation(x + bias) for dense [rows, columns] matrices: what a dense baseline needs after its product.
 struct BiasActivation {
   using Arguments = BiasActivationArguments;
   static constexpr bool masked = false;  ///< planned without a topology

@@ -15,20 +15,21 @@ namespace vostok {
 
 struct PackedState;
 
-/// Device memory that somebody else allocated, for packed values to lie in. Packed values do not copy it: nobody may write it while they are used,
-/// but Plan::pack_into, which makes them others.
+/// The caller's device memory in which packed values lie. They do not copy it: while they are in use only
+/// Plan::pack_into may write it, which replaces them.
 struct PackedMemory {
   void* data = nullptr;    ///< 256-byte aligned
   std::int64_t bytes = 0;  ///< at least as many as are needed
-  /// Kept until the last handle of the values goes, and let go then, not behind queued work. Empty: the caller keeps the memory as long.
+  /// Held until the last handle of the values is gone, then released at once, without waiting for queued work. Empty:
+  /// the caller keeps the memory alive that long.
   std::shared_ptr<const void> owner = {};
 };
 
-/// How packed values are loaded that stand alone.
+/// How saved packed values are loaded.
 struct LoadOptions {
-  Topology topology = {};  ///< of the same structure, for which they are loaded; empty: one is made of the structure that was saved with them
-  /// What a topology that is made keeps; without effect on one that is given. Values in CSR order ("csr/f32") are read beside the CSR arrays,
-  /// which therefore stay.
+  Topology topology = {};  ///< to load them for, of the same structure; empty: one is made of the structure that was saved with them
+  /// What a newly made topology keeps; no effect on a given one. Values in CSR order ("csr/f32") need the CSR arrays
+  /// beside them, which therefore stay.
   Keep keep = Keep::everything;
   Stream stream = nullptr;  ///< adopted memory is read behind the work queued so far on it, as Context::topology reads
 };
@@ -46,11 +47,12 @@ class PackedValues {
   std::int64_t bytes() const;  ///< of device memory
   const Topology& topology() const;
 
-  /// Everything that Context::load_packed needs to have them again, with neither the values that they were made of nor a topology: a head, with the
-  /// structure in it, and the values as they lie in device memory. The structure takes a bit for each element of the matrix, or about a
-  /// byte for each nonzero where that is less. Waits for the device. Alike for the same values of the same structure.
+  /// Everything that Context::load_packed needs to restore them, without the original values or a topology: a head,
+  /// which contains the structure, and the values as they lie in device memory. The structure takes one bit for each
+  /// element of the matrix, or about one byte for each nonzero if that is less. Waits for the device. Equal values of
+  /// an equal structure give equal bytes.
   std::vector<std::byte> save() const;
-  /// The same, into a file that is there whole or not at all. Errors: io_failure.
+  /// Writes the same to a file, which is there whole or not at all. Errors: io_failure.
   void save(const std::filesystem::path& path) const;
   /// The head alone, a multiple of 256 bytes; the values are the `bytes()` bytes behind it. For Context::adopt_packed.
   std::vector<std::byte> save_head() const;
@@ -63,7 +65,7 @@ class PackedValues {
   const void* memory_ = nullptr;
 };
 
-/// What `execute` takes of packed values: no owner.
+/// A reference to packed values for `execute`; it owns nothing.
 class PackedReference {
  public:
   constexpr PackedReference() = default;

@@ -22,8 +22,9 @@ enum class Effort {
 };
 const char* name(Effort effort);
 
-/// What a call finds in the last-level cache, which decides what is fastest: the operands of the call before it, or nothing of its own (weights of
-/// a model that is larger than the cache). Tuned, stored and found apart.
+/// What a call finds in the last-level cache: the operands of the call before it (warm), or nothing of its own, like
+/// the weights of a model larger than the cache (cold). This decides what is fastest, so the two are tuned and stored
+/// separately.
 enum class Policy { warm, cold };
 const char* name(Policy policy);
 
@@ -51,13 +52,14 @@ struct Trial {
 struct Explanation {
   std::string operation = {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
   std::string family = {};
-  FieldMap config = {};  ///< of a composed plan heads_at_once, where it computes some heads after others
+  FieldMap config = {};  ///< of a composed plan: heads_at_once, if it computes the heads in several groups
   Provenance provenance = Provenance::heuristic;
   std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
   std::optional<double> median_us = {};             ///< as measured when it was tuned
   std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
-  std::optional<double> bound_us = {};  ///< of a product: what all its operands take over memory, or the dense product where that is longer
-  /// It takes, as measured or else as predicted, more than twice 3 us and bound_us: something is wrong with the choice, and it is worth tuning.
+  std::optional<double> bound_us = {};  ///< of a product: memory time of all its operands, or the time of the dense product if that is longer
+  /// True if the time, measured or else predicted, exceeds 2 * (3 us + bound_us): something is wrong with the choice,
+  /// and tuning is worth it.
   bool is_slow = false;
   std::vector<Trial> trials = {};       ///< everything known about this problem here, best first
   std::vector<Explanation> steps = {};  ///< of a composed plan (attention): one for each step
@@ -120,10 +122,11 @@ class Plan : public AnyPlan {
   Plan() = default;
   explicit Plan(std::shared_ptr<const PlanState> state) : AnyPlan(std::move(state)) {}
 
-  /// Queues the work on `stream` (nullptr or legacy_stream: the legacy stream). Thread-safe; legal while `stream` is being captured. Never compiles,
-  /// loads, allocates, locks or synchronises. Throws misaligned_pointer or invalid_argument before anything is queued: for an argument that is
-  /// missing, or that the problem does not ask for, and for an output that shares elements with another operand or the workspace, unless its argument
-  /// says that it may. Elements may lie between one another: slices of one array are legal. Where there is nothing to compute pointers may be null.
+  /// Queues the work on `stream` (nullptr or legacy_stream: the legacy stream). Thread-safe; legal while `stream` is being
+  /// captured. Never compiles, loads, allocates, locks or synchronises. Throws misaligned_pointer or invalid_argument
+  /// before anything is queued: for an argument that is missing or that the problem does not use, and for an output that
+  /// shares elements with another operand or the workspace, unless its argument allows that. Interleaved operands, such as
+  /// slices of one array, are legal. Pointers may be null if there is nothing to compute.
   void execute(Stream stream, const Arguments& arguments) const;
 
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same
@@ -137,15 +140,17 @@ class Plan : public AnyPlan {
   /// invalid_argument, misaligned_pointer, capture_active, out_of_memory.
   PackedValues pack(Stream stream, const void* values) const
     requires requires(const Problem& problem) { problem.value_lifetime; };
-  /// As pack(), into the caller's memory, of packed_bytes() at least. Packed values that were made there before become these; whoever reads them
-  /// must have done so. Errors: as pack(); misaligned_pointer and invalid_argument for memory that does not suit, or shares bytes with `values`.
+  /// As pack(), into the caller's memory of at least packed_bytes(). Packed values made there before are replaced;
+  /// whoever reads them must have finished. Errors: as pack(); misaligned_pointer and invalid_argument for memory that
+  /// does not suit, or shares bytes with `values`.
   PackedValues pack_into(Stream stream, const void* values, const PackedMemory& memory) const
     requires requires(const Problem& problem) { problem.value_lifetime; };
   /// Bytes of device memory that pack() takes; 0 where values are passed at every call.
   std::int64_t packed_bytes() const
     requires requires(const Problem& problem) { problem.value_lifetime; };
-  /// What pack() makes, as PackedValues::format; empty where values are passed at every call. Where a plan serves several n, its choices
-  /// read one format: that in which they lose least together against each one's own choice, by the cost models.
+  /// The format of what pack() makes (PackedValues::format); empty if values are passed at every call. All choices of a
+  /// plan for several n read one format: the one with the smallest slow-down in all against each choice's own, by the
+  /// cost models.
   std::string packed_format() const
     requires requires(const Problem& problem) { problem.value_lifetime; };
 

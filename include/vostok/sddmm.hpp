@@ -37,9 +37,9 @@ struct Sddmm {
   std::int64_t lhs_leading = 0;           ///< elements between rows of A (columns, where column_major); 0: packed
   std::int64_t rhs_leading = 0;
   std::int64_t lhs_stride = 0;         ///< elements between two A of a batch; 0: packed
-  std::int64_t rhs_stride = 0;         ///< the same of B
+  std::int64_t rhs_stride = 0;         ///< elements between two B of a batch; 0: packed
   std::int64_t output_stride = 0;      ///< elements between the nonzeros of two D of a batch; 0: packed (nonzeros)
-  std::int64_t multiplier_stride = 0;  ///< the same of C; 0: one C for the whole batch
+  std::int64_t multiplier_stride = 0;  ///< as output_stride, for C; 0: one C for the whole batch
   int alignment_bytes = 16;            ///< of every pointer at `execute`: element size to 16, a power of two
   Math math = Math::accurate;
   bool deterministic = true;

@@ -46,7 +46,7 @@ struct Spmm {
   std::int64_t n = 0;                          ///< columns of B and C; 0: nothing to do. Ignored if n_values is set
   std::vector<std::int64_t> n_values = {};     ///< plan for every 0 <= n <= max; `execute` then takes `.n`
   std::int64_t batch = 1;                      ///< independent products sharing one topology; 0: nothing to do
-  bool values_per_batch = false;               ///< each of the batch has values of its own
+  bool values_per_batch = false;               ///< each product of the batch has its own values
   Dtype element = Dtype::f32;                  ///< type of the values and of B
   std::optional<Dtype> output = std::nullopt;  ///< type of C; default: element
   IndexType index = IndexType::automatic;      ///< of the column indices that kernels read; automatic: u16 where they fit
@@ -54,13 +54,13 @@ struct Spmm {
   Layout dense_layout = Layout::row_major;     ///< of B; column_major: stored as [n, k], as frameworks keep activations
   Layout output_layout = Layout::row_major;    ///< of C
   std::int64_t dense_leading = 0;              ///< elements between rows of B (columns, where column_major); 0: packed
-  std::int64_t output_leading = 0;             ///< the same of C
+  std::int64_t output_leading = 0;             ///< elements between rows of C (columns, where column_major); 0: packed
   std::int64_t value_stride = 0;               ///< elements between the values of two of a batch; 0: packed (nonzeros)
   std::int64_t dense_stride = 0;               ///< elements between two B of a batch; 0: packed
   std::int64_t output_stride = 0;              ///< elements between two C of a batch; 0: packed
   int alignment_bytes = 16;                    ///< of every pointer at `execute`: element size to 16, a power of two
   Math math = Math::accurate;
-  bool deterministic = true;  ///< same plan, inputs and device: the same bits. False would allow more; every family keeps to it all the same
+  bool deterministic = true;  ///< same plan, inputs and device: the same bits. All families are deterministic, even if false
   NonFinite nonfinite = NonFinite::dense;
   ValueLifetime value_lifetime = ValueLifetime::per_call;  ///< persistent: values are packed once (Plan::pack) and passed as `.packed`
   Epilogue epilogue = {};

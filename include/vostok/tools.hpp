@@ -15,7 +15,8 @@
 
 namespace vostok {
 
-/// Device memory with an owner. A handle: cheap to copy, shared. Queued work that uses it must have run when the last copy goes.
+/// Device memory with an owner. A handle: cheap to copy, shared. Queued work that uses it must have finished before the
+/// last copy goes.
 class DeviceArray {
  public:
   DeviceArray() = default;
@@ -29,7 +30,8 @@ class DeviceArray {
   std::int64_t bytes_ = 0;
 };
 
-/// Device memory for programs without a memory manager of their own: 256-byte aligned, with anything in it. For 0 bytes an empty handle.
+/// Device memory for programs without a memory manager of their own: 256-byte aligned, uninitialised. An empty handle
+/// for 0 bytes.
 DeviceArray make_array(const Context& context, std::int64_t bytes);
 
 /// Copies between host and device memory, complete on return. On the emulator both are host memory. Errors: invalid_argument (a null pointer, a
@@ -51,7 +53,7 @@ struct SparseMatrix {
   DeviceArray values;  ///< [nonzeros], of the dense matrix's element type, in CSR order
 };
 
-/// What a number of elements is counted in.
+/// Whether a number of elements counts for the whole matrix or for each row.
 enum class Per { matrix, row };
 
 /// The elements whose magnitude is above `threshold`, columns ascending. A NaN is above every threshold, so that none is lost
@@ -104,7 +106,7 @@ struct UniformMask {
   std::uint64_t seed = 1;
 };
 
-/// The same of square blocks, of which the last ones are cut by the matrix's edges.
+/// As UniformMask, in square blocks; the matrix's edges cut the last ones.
 struct BlockMask {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -113,7 +115,7 @@ struct BlockMask {
   std::uint64_t seed = 1;
 };
 
-/// `width` elements of each row around the diagonal (one more left of it where that is even), or, causal, up to it.
+/// `width` elements of each row: centred on the diagonal (one more on its left if even) or, if causal, ending at it.
 struct BandedMask {
   std::int64_t rows = 0;
   std::int64_t cols = 0;

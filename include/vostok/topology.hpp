@@ -26,8 +26,8 @@ inline const Stream per_thread_stream = reinterpret_cast<Stream>(std::uintptr_t{
 class IndexArray {
  public:
   constexpr IndexArray() = default;
-  /// Numbers up to 65,535: offsets of no more nonzeros, columns of a matrix with at most 65,536 of them. Wider matrices may use them
-  /// where no column past the first 65,536 has a nonzero.
+  /// Holds numbers up to 65,535: offsets of at most that many nonzeros, or columns of a matrix of at most 65,536. Wider
+  /// matrices may use it if no column past the first 65,536 has a nonzero.
   constexpr IndexArray(const std::uint16_t* data) : data_(data), bytes_(2) {}  // NOLINT: meant to convert
   constexpr IndexArray(const std::int32_t* data) : data_(data), bytes_(4) {}   // NOLINT
   constexpr IndexArray(const std::int64_t* data) : data_(data), bytes_(8) {}   // NOLINT
@@ -57,8 +57,8 @@ struct TopologyStatistics {
   std::int64_t empty_rows = 0;
   double mean_row = 0;       ///< nonzeros / rows
   double row_variation = 0;  ///< coefficient of variation: standard deviation of the row lengths / their mean (paper, II)
-  /// Share of the nonzeros that end a run of 32 neighbouring columns in their row: near 0 where nonzeros lie at random, near 1 in wide bands and
-  /// blocks. Of a transpose, its matrix's.
+  /// Share of the nonzeros that end a run of 32 neighbouring columns in their row: near 0 if nonzeros lie at random,
+  /// near 1 in wide bands and blocks. A transpose has its matrix's value.
   double run_share = 0;
   bool sorted = true;       ///< columns ascend within every row
   bool duplicates = false;  ///< a row names a column twice
@@ -97,13 +97,15 @@ class Topology {
   std::int64_t nonzeros() const { return statistics().nonzeros; }
   const TopologyStatistics& statistics() const;
   std::int64_t device_bytes() const;  ///< device memory held, derived forms included
-  /// Gives the CSR arrays and what was derived from them back, but for packed forms: where only plans that read packed values are
-  /// executed. Further plans, packing and loading go on with the packed forms that are there; whatever needs CSR is refused as
-  /// invalid_argument. Errors: invalid_argument where a plan that reads CSR is alive, or there is no packed form yet.
+  /// Frees the CSR arrays and everything derived from them except packed forms, for programs that execute only plans of
+  /// packed values. Planning, packing and loading still work with the existing packed forms; whatever needs CSR fails
+  /// with invalid_argument. Errors: invalid_argument while a plan that reads CSR is alive, or if there is no packed
+  /// form yet.
   void release_source() const;
-  /// The same, and gives back what only packing reads: two bytes a nonzero and more. Plans that read packed values are made and executed as
-  /// before; packing, loading and plans that pack values at every call are refused as invalid_argument. Errors: as release_source, and
-  /// invalid_argument where a plan that packs values at every call is alive.
+  /// As release_source, and also frees what only packing reads: at least two bytes a nonzero. Plans that read packed
+  /// values are made and executed as before; packing, loading and plans that pack values at every call fail with
+  /// invalid_argument. Errors: as release_source, and invalid_argument while a plan that packs values at every call is
+  /// alive.
   void release_packing() const;
 
   const std::shared_ptr<TopologyState>& state() const { return state_; }  ///< for the library

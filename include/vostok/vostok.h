@@ -140,7 +140,7 @@ typedef struct vostok_packed vostok_packed; /* packed values */
 typedef struct vostok_array vostok_array;   /* device memory with an owner */
 typedef struct vostok_bytes vostok_bytes;   /* host memory with an owner */
 
-/* As Options, CacheOptions and WorkerOptions have them. A NULL string means the default. Callbacks may come from any
+/* Fields as in Options, CacheOptions and WorkerOptions. A NULL string means the default. Callbacks may come from any
  * thread, several at once, and must not unwind. Strings and lists are read by vostok_context_create only. */
 typedef struct vostok_options {
   uint32_t size;
@@ -148,8 +148,8 @@ typedef struct vostok_options {
   const char* device;     /* "auto" (default), "cuda:0", "emulator", "compile:sm_90", ... */
   void* cuda_context;     /* a CUcontext; default: the device's primary context */
 
-  /* Device memory of the library: both or none. It is 256-byte aligned; NULL: there is none left. They must work
-   * until every object of the context is gone. */
+  /* Allocator for the library's device memory: both or none. Memory must be 256-byte aligned; NULL: there is none left.
+   * They must work until every object of the context is gone. */
   void* (*allocate)(int64_t bytes, void* user);
   void (*release)(void* memory, void* user);
   void* allocator_user;
@@ -168,8 +168,8 @@ typedef struct vostok_options {
   int64_t trusted_key_count;
 
   int32_t compile;         /* VOSTOK_COMPILE_POLICY_... */
-  int32_t check_shipped;   /* race choices that were tuned elsewhere before they are used */
-  int32_t cache_only;      /* only choices that were tuned for exactly the problem */
+  int32_t check_shipped;   /* race choices that were tuned elsewhere against the default before first use */
+  int32_t cache_only;      /* only choices that were tuned for exactly the problem (Options::cache_only) */
   int32_t compile_threads; /* 0: one per core */
   const char* nvrtc;       /* libnvrtc to use; default: searched for */
 
@@ -180,7 +180,7 @@ typedef struct vostok_options {
   int32_t first_run;             /* VOSTOK_FIRST_RUN_... */
   int32_t reserved;              /* 0 */
   const char* worker_tool;       /* the tool `vostok`; default: VOSTOK_TOOL, else from PATH */
-  double worker_timeout_seconds; /* a candidate without an answer is taken for hung; default 30 */
+  double worker_timeout_seconds; /* a candidate without an answer counts as hung; default 30 */
 } vostok_options;
 
 typedef struct vostok_device_info {
@@ -222,10 +222,10 @@ VOSTOK_API void vostok_context_release(vostok_context* context);
 /* The caller sets info->size and counters->size; no more than that is written. */
 VOSTOK_API vostok_status vostok_context_device(const vostok_context* context, vostok_device_info* info);
 VOSTOK_API vostok_status vostok_context_counters(const vostok_context* context, vostok_counters* counters);
-/* Asks the cache files again, with what other processes wrote meanwhile. */
+/* Reads the cache files again, to see what other processes wrote meanwhile. */
 VOSTOK_API vostok_status vostok_context_reload(const vostok_context* context);
-/* Choices and trials as text, to be imported elsewhere. What is wrong in a text that is imported is
- * VOSTOK_INVALID_ARGUMENT, naming the line; nothing is added then. */
+/* Choices and trials as text, to be imported elsewhere. A faulty text is VOSTOK_INVALID_ARGUMENT, naming the line;
+ * nothing is imported then. */
 VOSTOK_API vostok_status vostok_context_export_cache(const vostok_context* context, vostok_bytes** bytes);
 VOSTOK_API vostok_status vostok_context_import_cache(const vostok_context* context, const void* data, size_t size);
 
@@ -235,11 +235,11 @@ VOSTOK_API void vostok_bytes_release(vostok_bytes* bytes);
 
 /* --- Device memory ----------------------------------------------------------------------------------------------- */
 
-/* For programs without a memory manager of their own: `bytes` of memory with anything in it, 256-byte aligned. For 0
- * bytes its data is NULL. On the emulator it is host memory, and so may operands be. Errors: VOSTOK_OUT_OF_MEMORY. */
+/* For programs without a memory manager of their own: `bytes` of uninitialised memory, 256-byte aligned. For 0 bytes
+ * its data is NULL. On the emulator it is host memory, and operands may be, too. Errors: VOSTOK_OUT_OF_MEMORY. */
 VOSTOK_API vostok_status vostok_array_create(const vostok_context* context, int64_t bytes, vostok_array** array);
 VOSTOK_API vostok_array* vostok_array_retain(vostok_array* array);
-/* Queued work that uses it must have run. */
+/* Queued work that uses it must have finished. */
 VOSTOK_API void vostok_array_release(vostok_array* array);
 VOSTOK_API void* vostok_array_data(const vostok_array* array);
 VOSTOK_API int64_t vostok_array_bytes(const vostok_array* array);
@@ -252,7 +252,7 @@ VOSTOK_API vostok_status vostok_copy_to_host(const vostok_context* context, void
 typedef struct vostok_csr {
   uint32_t size;
   int32_t row_offset_bytes;   /* 2 (unsigned), 4 or 8 bytes an index; default 4 */
-  int32_t column_index_bytes; /* likewise */
+  int32_t column_index_bytes; /* 2 (unsigned), 4 or 8 bytes an index; default 4 */
   int32_t reserved;           /* 0 */
   int64_t rows;               /* 0 to 2^31 - 2 */
   int64_t cols;               /* 0 to 2^31 - 1 */
@@ -286,11 +286,11 @@ VOSTOK_API void vostok_topology_release(vostok_topology* topology);
 VOSTOK_API vostok_status vostok_topology_statistics(const vostok_topology* topology, vostok_statistics* statistics);
 /* Device memory held, derived forms included. */
 VOSTOK_API vostok_status vostok_topology_device_bytes(const vostok_topology* topology, int64_t* bytes);
-/* Gives the CSR arrays back where only plans of packed values are executed; what needs them is then
+/* Frees the CSR arrays, for programs that execute only plans of packed values; whatever needs the arrays is then
  * VOSTOK_INVALID_ARGUMENT. So is this call while a plan that reads them is alive. */
 VOSTOK_API vostok_status vostok_topology_release_source(const vostok_topology* topology);
-/* The same, and gives back what only packing reads: plans of packed values are made and executed as before; packing and
- * loading are then VOSTOK_INVALID_ARGUMENT. */
+/* As vostok_topology_release_source, and also frees what only packing reads. Plans of packed values are made and
+ * executed as before; packing and loading are then VOSTOK_INVALID_ARGUMENT. */
 VOSTOK_API vostok_status vostok_topology_release_packing(const vostok_topology* topology);
 /* Writes the CSR arrays into device memory, on `stream`: row offsets [rows + 1] and column indices [nonzeros], int32
  * where index_bytes is 4, int64 where it is 8. */
@@ -316,7 +316,7 @@ typedef struct vostok_spmm {
   int32_t dense_layout;      /* of B; column-major: stored as [n, k] */
   int32_t output_layout;     /* of C */
   int64_t dense_leading;     /* elements between rows of B (columns, where column-major) */
-  int64_t output_leading;    /* the same of C */
+  int64_t output_leading;    /* elements between rows of C (columns, where column-major) */
   int64_t value_stride;      /* elements between the values of two of a batch */
   int64_t dense_stride;      /* between two B */
   int64_t output_stride;     /* between two C */
@@ -363,7 +363,7 @@ typedef struct vostok_sddmm {
   int64_t lhs_stride; /* elements between two A of a batch */
   int64_t rhs_stride;
   int64_t output_stride;     /* elements between the nonzeros of two D of a batch */
-  int64_t multiplier_stride; /* the same of C; 0: one C for the whole batch */
+  int64_t multiplier_stride; /* as output_stride, for C; 0: one C for the whole batch */
   int32_t alignment_bytes;   /* default 16 */
   int32_t math;              /* default VOSTOK_MATH_ACCURATE */
   int32_t deterministic;     /* default 1 */
@@ -456,7 +456,7 @@ typedef struct vostok_attention {
   int32_t deterministic;   /* default 1 */
   int32_t nonfinite;
   int32_t saved;         /* VOSTOK_SAVED_...: what the backward pass will read */
-  int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities */
+  int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {
@@ -592,10 +592,10 @@ typedef struct vostok_plan_options {
   uint64_t seed;                                  /* of the tuner's operands and order; default 1 */
   const char* family;                             /* only this kernel family; NULL: all */
   int32_t policy;                                 /* VOSTOK_POLICY_... */
-  int32_t overlap_calls;                          /* a call may start while the one before it ends; default 1 */
+  int32_t overlap_calls;                          /* a call may start while the preceding kernel ends; default 1 */
   void (*progress)(const char* text, void* user); /* one line at a time, borrowed */
   void* progress_user;
-  int32_t (*stop)(void* user); /* asked between measurements; not 0 ends tuning */
+  int32_t (*stop)(void* user); /* polled between measurements; not 0 ends tuning */
   void* stop_user;
   const char* packed_format; /* only choices that read packed values of this format; NULL: all */
 } vostok_plan_options;
@@ -631,9 +631,9 @@ typedef struct vostok_preparation {
   const vostok_topology* topology; /* NULL for operations without one */
 } vostok_preparation;
 
-/* Plans all and lets the plans go: planning them later finds everything made. problems[i] lies i * problems[0].size
- * bytes behind the first. statuses[i] (unless NULL) says how problem i fared; `failures` (unless NULL) has a line for
- * each, empty for those that went well. Fails itself only where nothing was tried. */
+/* Plans all and drops the plans: planning them later finds everything made. problems[i] lies i * problems[0].size bytes
+ * behind the first. statuses[i] (unless NULL) is the status of problem i; `failures` (unless NULL) has a line for each,
+ * empty for those that succeeded. Fails itself only if nothing was tried. */
 VOSTOK_API vostok_status vostok_prepare(const vostok_context* context, const vostok_preparation* problems, size_t count,
                                         const vostok_plan_options* options, vostok_status* statuses, vostok_bytes** failures);
 
@@ -671,31 +671,31 @@ VOSTOK_API vostok_status vostok_execute_im2col(const vostok_plan* plan, void* st
  * plans of SpMM whose value_lifetime is persistent. */
 VOSTOK_API vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values, vostok_packed** packed);
 
-/* Device memory of the caller's, for packed values to lie in. Nobody may write it while they are used, but
- * vostok_plan_pack_into, which makes them others. */
+/* The caller's device memory in which packed values lie. While they are in use only vostok_plan_pack_into may write it,
+ * which replaces them. */
 typedef struct vostok_packed_memory {
   uint32_t size;
   int32_t reserved; /* 0 */
   void* data;       /* 256-byte aligned */
   int64_t bytes;    /* at least as many as are needed */
-  /* Called once the last handle of the values is gone, not behind queued work, and not where the call fails. NULL: the
-   * caller keeps the memory as long. */
+  /* Called at once when the last handle of the values is gone, without waiting for queued work; not called if the call
+   * fails. NULL: the caller keeps the memory alive that long. */
   void (*release)(void* data, void* user);
   void* user;
 } vostok_packed_memory;
 
-/* How packed values are loaded that stand alone. */
+/* How saved packed values are loaded. */
 typedef struct vostok_load_options {
   uint32_t size;
-  int32_t keep;                    /* VOSTOK_KEEP_..., of a topology that is made */
-  const vostok_topology* topology; /* of the same structure; NULL: one is made of the structure that was saved */
+  int32_t keep;                    /* VOSTOK_KEEP_..., of a newly made topology */
+  const vostok_topology* topology; /* of the same structure; NULL: one is made of the saved structure */
   void* stream;                    /* device memory is read behind the work queued so far on it */
 } vostok_load_options;
 
 VOSTOK_API void vostok_packed_memory_init(vostok_packed_memory* memory, size_t size);
 VOSTOK_API void vostok_load_options_init(vostok_load_options* options, size_t size);
-/* As vostok_plan_pack, into memory of vostok_plan_packed_bytes() at least. Values that were packed there before become
- * these; whoever reads them must have done so. */
+/* As vostok_plan_pack, into memory of at least vostok_plan_packed_bytes(). Values packed there before are replaced;
+ * whoever reads them must have finished. */
 VOSTOK_API vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values, const vostok_packed_memory* memory,
                                                vostok_packed** packed);
 VOSTOK_API vostok_packed* vostok_packed_retain(vostok_packed* packed);
@@ -703,20 +703,20 @@ VOSTOK_API void vostok_packed_release(vostok_packed* packed);
 VOSTOK_API const char* vostok_packed_format(const vostok_packed* packed);
 VOSTOK_API int64_t vostok_packed_bytes(const vostok_packed* packed);
 VOSTOK_API vostok_status vostok_packed_topology(const vostok_packed* packed, vostok_topology** topology);
-/* All that loading needs: a head, with the structure in it, and the values as they lie in device memory. */
+/* All that loading needs: a head, which contains the structure, and the values as they lie in device memory. */
 VOSTOK_API vostok_status vostok_packed_save(const vostok_packed* packed, vostok_bytes** bytes);
 /* The head alone, a multiple of 256 bytes: for vostok_packed_adopt. */
 VOSTOK_API vostok_status vostok_packed_save_head(const vostok_packed* packed, vostok_bytes** bytes);
-/* For `topology`; where that is NULL, for one that is made of the saved structure. Bytes of unknown origin do no harm.
- * Errors: VOSTOK_IO_FAILURE (damaged, cut short), VOSTOK_FORMAT_MISMATCH (of another structure), ... */
+/* Loads for `topology`, or if that is NULL for a topology made of the saved structure. Bytes of unknown origin are
+ * safe. Errors: VOSTOK_IO_FAILURE (damaged, cut short), VOSTOK_FORMAT_MISMATCH (of another structure), ... */
 VOSTOK_API vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data, size_t size,
                                             vostok_packed** packed);
-/* The same as `options` say; they may be NULL. */
+/* As vostok_packed_load, with the topology, stream and `keep` of `options`, which may be NULL. */
 VOSTOK_API vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size, const vostok_load_options* options,
                                                  vostok_packed** packed);
-/* Packed values that stay where they are, in the caller's device memory: `head`, in host memory, is what
- * vostok_packed_save_head gave, and `values` begins with the rest. Where `head` is NULL, `values` holds all that
- * vostok_packed_save gave. `options` may be NULL. Errors: as of loading; VOSTOK_MISALIGNED_POINTER, ... */
+/* Packed values that stay in place, in the caller's device memory. `head`, in host memory, is the result of
+ * vostok_packed_save_head, and `values` begins with the rest. If `head` is NULL, `values` holds the whole result of
+ * vostok_packed_save. `options` may be NULL. Errors: as of loading; VOSTOK_MISALIGNED_POINTER, ... */
 VOSTOK_API vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size, const vostok_packed_memory* values,
                                              const vostok_load_options* options, vostok_packed** packed);
 
