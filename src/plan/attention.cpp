@@ -31,7 +31,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
 
   std::vector<const AnyPlan*> steps() const override { return {&scores, &probabilities, &product}; }
   bool saves_probabilities() const { return problem.saved == Saved::probabilities; }
-  /// f32 scores become probabilities where they lie.
+  /// Whether the probabilities replace the scores in place, which are f32.
   bool in_place() const { return problem.element == Dtype::f32; }
 
   /// visit(pointer to the step's plan, its problem) in the order of execution.
@@ -64,7 +64,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
 
-  /// The arguments of the heads from this one on.
+  /// Shifts the arguments to start at this head.
   AttentionArguments from_head(AttentionArguments arguments, std::int64_t head) const {
     arguments.query = of_head(arguments.query, head, strides.query);
     arguments.key = of_head(arguments.key, head, strides.key);
@@ -74,7 +74,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     return arguments;
   }
 
-  /// The first heads of these arguments.
+  /// Computes the first group of heads of these arguments.
   void execute_some(Stream stream, const AttentionArguments& arguments) const {
     void* const own = part(arguments.workspace, step_at);
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);

@@ -1,5 +1,5 @@
-// The gradients of attention: probabilities as the forward pass left them or made again, then one product or sampled product
-// for each gradient.
+// The gradients of attention. The probabilities come from the forward pass or are recomputed; then one product or
+// sampled product for each gradient.
 #include "plan/attention_steps.hpp"
 #include "plan/composed.hpp"
 #include "plan/operation.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   SddmmPlan scores;           ///< empty where the probabilities were saved
-  SoftmaxPlan probabilities;  ///< likewise
+  SoftmaxPlan probabilities;  ///< empty if the probabilities were saved
   SpmmPlan value_gradient;
   SddmmPlan probability_gradient;
   SoftmaxBackwardPlan score_gradient;
@@ -32,7 +32,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   SpmmPlan key_gradient;
   std::int64_t scores_at = 0;
   std::int64_t probabilities_at = 0;
-  std::int64_t gradient_at = 0;  ///< of the probabilities, which becomes the scores' in place
+  std::int64_t gradient_at = 0;  ///< gradient of the probabilities; becomes that of the scores in place
   std::int64_t step_at = 0;
 
   const SparseAttention& forward() const { return problem.forward; }
@@ -94,14 +94,14 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 
-  /// The probabilities of the forward pass, on the stream's order.
+  /// The probabilities of the forward pass, saved or recomputed in the stream's order.
   const void* find_probabilities(Stream stream, const AttentionBackwardArguments& arguments, float scale) const {
     if (!recomputes()) return arguments.saved;
     void* const own = part(arguments.workspace, step_at);
     void* const s = part(arguments.workspace, scores_at);
     void* const p = part(arguments.workspace, probabilities_at);
     scores.execute(stream, {.lhs = arguments.query, .rhs = arguments.key, .output = s, .workspace = own});
-    // Reading row statistics, the softmax writes none: the argument is not const for the problems that do.
+    // A softmax that reads row statistics does not write them; the argument is mutable for problems that write.
     auto* const statistics = forward().saved == Saved::row_statistics ? static_cast<float*>(const_cast<void*>(arguments.saved)) : nullptr;  // NOLINT
     probabilities.execute(stream, {.values = s, .output = p, .row_statistics = statistics, .scale = scale, .workspace = own});
     return p;
@@ -112,7 +112,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     for (std::int64_t head = 0; head < forward().batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
 
-  /// The arguments of the heads from this one on.
+  /// Shifts the arguments to start at this head.
   AttentionBackwardArguments from_head(AttentionBackwardArguments arguments, std::int64_t head) const {
     arguments.query = of_head(arguments.query, head, strides.query);
     arguments.key = of_head(arguments.key, head, strides.key);
@@ -125,7 +125,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     return arguments;
   }
 
-  /// The first heads of these arguments.
+  /// Computes the first group of heads of these arguments.
   void execute_some(Stream stream, const AttentionBackwardArguments& arguments) const {
     const float scale = attention_scale(forward(), arguments.scale);
     void* const own = part(arguments.workspace, step_at);

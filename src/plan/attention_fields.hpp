@@ -1,4 +1,4 @@
-// The fields of attention's problem, listed once. They are in no key: attention is planned as steps, which have theirs.
+// The fields of attention's problem, listed once. No key contains them: attention is planned as steps, which have their own keys.
 #pragma once
 
 #include <vostok/attention.hpp>

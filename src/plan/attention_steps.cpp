@@ -12,7 +12,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// Leading dimensions and strides of one operand [batch, rows, width].
+/// Checks the leading dimension and stride of one operand [batch, rows, width].
 void require_layout(const char* object, const char* leading_field, std::int64_t leading, const char* stride_field, std::int64_t stride,
                     std::int64_t rows, std::int64_t width, std::int64_t batch) {
   ops::require_stride(object, leading_field, leading, width);
@@ -49,14 +49,14 @@ HeadStrides operand_strides(const SparseAttention& problem, const TopologyStatis
   return {.query = bytes(heads.query), .key = bytes(heads.key), .value = bytes(heads.value), .output = bytes(heads.output)};
 }
 
-/// Whether operands are aligned as declared behind so many heads, if they are before them.
+/// Whether every operand is still aligned as declared after this many heads, given that it is at the first.
 bool stays_aligned(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads) {
   const HeadStrides strides = operand_strides(problem, mask);
   const std::int64_t together = strides.query | strides.key | strides.value | strides.output;
   return heads % problem.alignment_bytes * (together % problem.alignment_bytes) % problem.alignment_bytes == 0;
 }
 
-/// Steps are planned for some of the heads: what all of them take is counted here.
+/// Checks that sizes over all heads fit in 64 bits; the steps themselves are planned for a group of heads.
 void require_countable(const SparseAttention& problem, const TopologyStatistics& mask) {
   const HeadStrides strides = operand_strides(problem, mask);
   const std::int64_t scores = checked_multiply(score_stride(mask), size_of(Dtype::f32), "a head's scores");
@@ -85,7 +85,7 @@ std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatist
   const auto suits = [&](std::int64_t parts) { return problem.batch % parts == 0 && stays_aligned(problem, mask, problem.batch / parts); };
   for (std::int64_t parts = fewest_parts; parts <= problem.batch && parts < fewest_parts + most_tried; ++parts)
     if (suits(parts)) return problem.batch / parts;
-  for (std::int64_t parts = std::min(fewest_parts, most_tried); parts > 1; --parts)  // rather more heads than misaligned ones
+  for (std::int64_t parts = std::min(fewest_parts, most_tried); parts > 1; --parts)  // rather more heads at a time than misaligned ones
     if (suits(parts)) return problem.batch / parts;
   return problem.batch;
 }

@@ -29,20 +29,20 @@ inline Operand heads_operand(const char* name, const Region& region, Alignment a
   return {.name = name, .wanted = needed_if(used && region.bytes() > 0), .alignment_bytes = alignment, .region = region, .written = written};
 }
 
-/// What the forward pass leaves: it writes that, and the backward pass reads it.
+/// The operand `saved`: an output of the forward pass, an input of the backward pass.
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
 
-/// Bytes between two heads of what all heads have behind one pointer; 0 of what is not saved.
+/// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {
   std::int64_t query = 0, key = 0, value = 0, output = 0, saved = 0;
 };
 
-/// How many heads are computed at a time: the problem's, or the largest divisor of the batch whose probabilities take 128 MiB at most and
-/// after which every operand is aligned as the problem declares.
+/// How many heads are computed at a time: the problem's heads_at_once, or the largest divisor of the batch for which
+/// their probabilities take at most 128 MiB and the next group's operands are aligned as the problem declares.
 std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask);
 
-/// The problems of one attention's steps, for some of its heads at a time. Scores and probabilities are [heads, nonzeros], each
-/// head's starting aligned.
+/// The problems of one attention's steps, for a group of heads. Scores and probabilities are [heads, nonzeros]; those
+/// of each head start aligned.
 class AttentionSteps {
  public:
   AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads);
@@ -76,14 +76,14 @@ class AttentionSteps {
   std::int64_t score_stride_;
 };
 
-/// The factor of the scores: as passed, or 1 / sqrt(n) for 0.
+/// The factor of the scores: `passed`, or 1 / sqrt(n) if that is 0.
 float attention_scale(const SparseAttention& problem, float passed);
 
-/// What the forward and the backward pass's plans share: they compute some heads after others.
+/// Shared by the plans of the forward and the backward pass: both compute the heads in groups.
 template <class Problem>
 struct AttentionParts : ComposedState<Problem> {
-  std::int64_t heads = 0;  ///< at a time
-  bool in_parts = false;   ///< whether that is not all
+  std::int64_t heads = 0;  ///< heads of a group
+  bool in_parts = false;   ///< whether there is more than one group
   HeadStrides strides;
 
   Explanation explain(Detail detail) const override {
@@ -107,7 +107,7 @@ Pointer of_head(Pointer pointer, std::int64_t head, std::int64_t stride) {
   return pointer == nullptr ? nullptr : static_cast<Byte*>(pointer) + head * stride;
 }
 
-/// Carves a workspace into parts that are aligned to 256 bytes.
+/// Splits a workspace into parts that are aligned to 256 bytes.
 class Carving {
  public:
   /// The offset of the next part.

@@ -1,4 +1,4 @@
-// Work that is needed soon, done by other threads meanwhile.
+// Runs work that is needed soon on other threads meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace vostok::plan {
 
-/// Waits at its end for the jobs that were started. What a job throws is dropped: whoever needs its result asks for it again, and hears why.
+/// The destructor waits for the started jobs. Exceptions of jobs are dropped: whoever needs a result asks for it
+/// again and gets the error then.
 class Beside {
  public:
   using Job = std::function<void()>;
@@ -22,7 +23,7 @@ class Beside {
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
-  /// Once, by so many threads at most; by fewer where the system has no more.
+  /// Runs the jobs on at most `threads` threads, or fewer if the system has no more. Called once.
   void start(std::vector<Job> jobs, int threads) {
     jobs_ = std::move(jobs);
     try {

@@ -25,7 +25,7 @@ void mark_unlikely(std::vector<Ranked>& ranked) {
   for (auto& [predicted_us, candidate] : ranked) candidate.unlikely = predicted_us > unlikely_factor * cheapest_us;
 }
 
-/// A budget that ends early should have gone to what is likely to win.
+/// Orders by prediction, so that a budget that ends early was spent on likely winners.
 std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.first < b.first; });
   std::vector<tune::Candidate> candidates;
@@ -36,7 +36,7 @@ std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
 
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
-/// The default where the limits admit it, else the first of the short list that they do.
+/// The default if the limits admit it, else the first admitted config of the short list.
 std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query, std::int64_t max_workspace_bytes) {
   FieldMap standard = family.default_config(query);
   if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
@@ -104,7 +104,7 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
   std::optional<Predicted> best;
   for (const auto& family : ops::families(query.operation)) {
-    if (!query.only_family.empty() && query.only_family != family->name()) continue;  // nobody asked about it
+    if (!query.only_family.empty() && query.only_family != family->name()) continue;  // the query does not want this family
     if (auto reason = declined(*family, query)) {
       reasons += fmt::format(" {}: {}.", family->name(), *reason);
       continue;

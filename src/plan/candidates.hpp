@@ -11,31 +11,31 @@
 
 namespace vostok::plan {
 
-/// Why no config of a family is a candidate: the query asks for another family, or the family declines it. Nothing where it may serve.
+/// Why a family cannot serve the query at all: the query names another family, or the family declines it. Nothing if it can.
 std::optional<std::string> declined(const ops::Family& family, const ops::Query& query);
 
-/// Why a config of a family that may serve is no candidate: the family's rules, another format than the query asks for, or more workspace than the
-/// options allow. Nothing where it is one.
+/// Why a config is no candidate, of a family that may serve: its rules forbid it, it reads another format than the
+/// query wants, or it needs more workspace than the options allow. Nothing if it is a candidate.
 std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
 
-/// What effort quick races: the families' short lists, each with its default, as far as the rules admit them; cheapest prediction first.
+/// What effort quick races: each family's short list and default, if the rules admit them; cheapest prediction first.
 std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes);
 
-/// Every config that the rules admit: the short list, then the others of all families, cheapest prediction first.
+/// Every config that the rules admit: the short list first, then all others; each group cheapest prediction first.
 std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes);
 
 /// What an effort of at least quick races.
 std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effort, std::int64_t max_workspace_bytes);
 
-/// What the cost model prefers.
+/// The cost models' choice.
 struct Predicted {
   const ops::Family* family = nullptr;
   FieldMap config = {};
   double us = 0;  ///< as predicted
 };
 
-/// Of every family's default (or the first of its short list, where the rules forbid that) the one with the cheapest prediction. Nothing where no
-/// family serves the query; `reasons` says why each that does not cannot.
+/// The cheapest prediction among the families' defaults; the rules may forbid a default, and then the first of the
+/// family's short list counts. Nothing if no family serves the query; `reasons` then says why not, for each family.
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons);
 
 }  // namespace vostok::plan

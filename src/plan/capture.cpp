@@ -34,7 +34,7 @@ bool has_line(std::string_view text, std::string_view wanted) {
   return false;
 }
 
-/// The file, made if it is missing. Never waits: a pipe of that name has no end that anybody would read.
+/// An open file, created if it is missing. Never blocks: opening a pipe of that name might wait for a reader for ever.
 class OpenFile {
  public:
   explicit OpenFile(const fs::path& file)
@@ -63,7 +63,7 @@ class OpenFile {
   int descriptor_;
 };
 
-/// Absolute, where the current folder is still there.
+/// The absolute path, if the current folder still exists.
 fs::path made_absolute(const fs::path& file) {
   std::error_code failure;
   fs::path whole = fs::absolute(file, failure);
@@ -91,11 +91,11 @@ void Capture::write(const std::string& line, const Topology& topology) const {
   const std::string whole = topology ? fmt::format("{} --matrix {}", line, quoted_word(saved_matrix(topology))) : line;
   const std::string text = sparse::read_bytes(file_);
   if (has_line(text, whole)) return;
-  const bool in_a_line = !text.empty() && text.back() != '\n';  // of a file that somebody edited
+  const bool in_a_line = !text.empty() && text.back() != '\n';  // the file was edited and ends within a line
   file.append((in_a_line ? "\n" : "") + whole + "\n");
 }
 
-/// Its name relative to the problem file's folder, which no option begins like. Complete as soon as it is there.
+/// The matrix's file, relative to the problem file's folder, as no option begins. The file is complete once it exists.
 std::string Capture::saved_matrix(const Topology& topology) const {
   const std::string relative = file_.filename().string() + ".matrices/" + topology.state()->structure_digest() + ".smtx";
   const fs::path path = file_.parent_path() / relative;

@@ -17,9 +17,9 @@ class Capture {
  public:
   Capture(const std::filesystem::path& file, std::shared_ptr<Logger> logger);
 
-  /// A problem (plan/problem_line.hpp) that was planned, restricted to a family where one is named. Once for masks whose features share a bucket.
-  /// The mask's structure is saved beside the file, in FILE.matrices/DIGEST.smtx. A line that the file has is not added again. What cannot be
-  /// written is one warning.
+  /// Adds a planned problem (plan/problem_line.hpp), restricted to `family` if that is not empty. Masks whose features
+  /// share a bucket are added once. The mask's structure is saved beside the file, in FILE.matrices/DIGEST.smtx. A line
+  /// that the file already has is not added again. A failed write logs one warning.
   void add(const std::string& line, const std::string& family, const Topology& topology) noexcept;
 
  private:

@@ -13,7 +13,7 @@ template <class Problem>
 struct ComposedState : PlanStateOf<Problem> {
   std::int64_t saved_bytes = 0;
 
-  /// In the order of execution; the last is what family() tells of.
+  /// In the order of execution; family() reports the last.
   virtual std::vector<const AnyPlan*> steps() const = 0;
 
   /// What `execute` checks first.
@@ -41,7 +41,7 @@ struct ComposedState : PlanStateOf<Problem> {
   }
 };
 
-/// Plans the steps of a new state: `of` gives their problems to state.each_step().
+/// Plans the steps of a new state. `of` gives the steps' problems, and state.each_step() visits them.
 template <class State, class Problems>
 void plan_steps(State& state, const Problems& of) {
   PlanOptions share = state.options;  // the budget is the whole plan's
@@ -53,7 +53,7 @@ void plan_steps(State& state, const Problems& of) {
   state.carve(of);
 }
 
-/// The old state's steps for the new state's mask.
+/// Rebinds the old state's steps to the new state's mask.
 template <class State, class Problems>
 void rebind_steps(State& state, const State& old, const Problems& of) {
   state.each_step(of, [&](auto step, const auto& problem) {

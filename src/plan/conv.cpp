@@ -15,14 +15,14 @@ std::int64_t images(const DepthwiseConvolution& problem) { return problem.batch 
 std::int64_t images(const Im2col& problem) { return problem.batch * problem.channels; }
 std::int64_t images(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
 
-/// An array of one value for each channel, row or column: f32 unless the problem says otherwise.
+/// A bias of one value for each channel, row or column: f32 unless the problem names another type.
 Operand bias_operand(bool asked, const std::optional<Dtype>& element, std::int64_t count) {
   const Dtype type = element.value_or(Dtype::f32);
   return {
       .name = "bias", .wanted = needed_if_asked(asked), .alignment_bytes = size_of(type), .region = array_region(count, type), .asked_by = "bias"};
 }
 
-/// What is alike in operations on dense images and matrices.
+/// Shared by the operations on dense images and matrices.
 template <class Problem, class QueryType, class CaseType>
 struct DenseOperation {
   using State = PlanStateOf<Problem>;
@@ -30,7 +30,7 @@ struct DenseOperation {
 
   static void validate(const Problem& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
   static bool transposed(const Problem&) { return false; }
-  /// There is no n: one choice serves every call, if there is anything to compute.
+  /// No n: one choice serves every call, if there is anything to compute.
   static std::vector<ops::SizeRange> ranges(const Problem& problem, const TopologyStatistics&) {
     return images(problem) > 0 ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>();
   }

@@ -14,7 +14,8 @@
 
 namespace vostok::plan {
 
-/// Whether a choice was tuned for exactly the problem that it serves, or its plain one, on a device of this model.
+/// Whether a choice was tuned on a device of this model for exactly this problem, or for it without its
+/// epilogue (ProblemKey::plain).
 bool is_tuned(Provenance provenance);
 
 struct Decision {
@@ -24,20 +25,20 @@ struct Decision {
   std::string note = {};
   std::optional<double> median_us = {};
   std::optional<double> speedup_over_default = {};
-  std::vector<std::string> expressions = {};                     ///< of each launch
-  std::vector<std::shared_ptr<const ReadyKernel>> kernels = {};  ///< of each launch
+  std::vector<std::string> expressions = {};                     ///< one for each launch
+  std::vector<std::shared_ptr<const ReadyKernel>> kernels = {};  ///< one for each launch
 
-  std::string code_digest() const;  ///< of all kernels
+  std::string code_digest() const;  ///< one digest for all kernels
 };
 
-/// Microseconds of a decision: as measured on this problem, else as the cost model says.
+/// Predicted or, if it was measured on this problem, measured microseconds of a decision.
 double expected_us(const ops::Query& query, const Decision& decision);
 
 /// The kernels of a config's launches, loaded. Calls `compiling` before each compile. Errors: as Kernels::get.
 std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
                                                               const std::function<void()>& compiling = {});
 
-/// One digest for the code of several kernels; one kernel's own where there is one.
+/// One digest for the code of several kernels; for a single kernel, its own.
 std::string code_digest_of(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
 
 }  // namespace vostok::plan

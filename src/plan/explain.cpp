@@ -25,7 +25,7 @@ Trial to_trial(const TrialRecord& record) {
   return trial;
 }
 
-/// Configs that the rules forbid, with their reasons: they never became trials.
+/// Adds the configs that the rules forbid, with reasons; they never became trials.
 void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, std::vector<Trial>& trials) {
   for (const auto& family : ops::families(query.operation)) {
     if (auto reason = declined(*family, query)) {

@@ -11,14 +11,14 @@ namespace vostok::plan {
 Features features_of(const ops::Query& query);
 ProblemKey problem_key(const ops::Query& query);
 
-/// The bucket of a mask's features: masks of one shape in one bucket may share a decision without a look-up. Density
-/// and skew in steps that the tuner's ranking does not notice.
+/// The bucket of a mask's features: masks of one shape in one bucket may share a decision without a look-up. The steps
+/// of density and skew are too small to change the tuner's ranking.
 std::string feature_bucket(const TopologyStatistics& statistics);
 
 /// "spmm m 64 k 32 n 8 nonzeros 1024 (element=f32 ...)", for messages.
 std::string key_words(const ProblemKey& key);
 std::string query_words(const ops::Query& query);
-/// "epilogue.bias=per_row": what is done beside the product, and not in Query::plain.
+/// The fields that Query::plain leaves out (epilogue, scale) in words: "epilogue.bias=per_row".
 std::string words_beside(const ops::Query& query);
 
 /// The memo's key: exact problem, exact features, the range of n.

@@ -15,7 +15,7 @@ IndexArray array_of(const void* data, IntegerType type);
 /// `count` values from `first` on, of an array in host memory.
 std::vector<std::int64_t> widen(const IndexArray& array, std::int64_t first, std::int64_t count);
 
-/// The same of an array in device memory. Waits for the library's own stream.
+/// As widen, for an array in device memory. Waits for the library's own stream.
 std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray& array, std::int64_t first, std::int64_t count);
 
 /// Copies a host array to device memory and makes `array` point there.

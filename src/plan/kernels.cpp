@@ -39,7 +39,7 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
       ++session_.counters().code_hits;
       return ready;
     } catch (const Error& error) {
-      // A row that the driver refuses is dropped and made anew, once; any other failure is the device's own.
+      // Only a row that the driver refuses is dropped and compiled again, once; any other failure is the device's own.
       if (error.code() != ErrorCode::device_failure) throw;
       session_.code().drop(key);
       session_.logger().warning_once(

@@ -14,7 +14,7 @@
 
 namespace vostok::plan {
 
-/// The digest of machine code: comments and renames change nothing. Made when it is first asked for, since most kernels are only run.
+/// The digest of machine code, which comments and renames do not change. Computed on first use, since most kernels are only run.
 class CodeDigest {
  public:
   explicit CodeDigest(std::string binary) : binary_(std::move(binary)) {}
@@ -51,7 +51,7 @@ class Kernels {
  private:
   static std::string loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes);
   ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling);
-  /// Of those that want one key's code at a time the first compiles it, and the others take it.
+  /// Threads that want the same code share one compile: the first compiles, the others wait for its result.
   device::Image compile_once(const codegen::KernelRequest& request, const std::string& key, const std::function<void()>& compiling);
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
   ReadyKernel load(device::Image image, std::int64_t shared_bytes);
@@ -59,7 +59,7 @@ class Kernels {
   Session& session_;  ///< owns this
   /// Kernels stay loaded until the context ends: unloading one waits for the GPU.
   SingleFlight<std::string, ReadyKernel> loaded_;
-  /// What is being compiled, by its code's key: kernels that differ in the shared memory they ask for are one code.
+  /// Code being compiled, by key. Kernels that differ only in the shared memory they request share one code.
   SingleFlight<std::string, device::Image> compiled_;
 };
 

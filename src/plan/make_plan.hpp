@@ -20,7 +20,7 @@ PlanStatePointer make_plan(const Planner& planner, const DepthwiseConvolution& p
 PlanStatePointer make_plan(const Planner& planner, const BiasActivation& problem, const PlanOptions& options);
 PlanStatePointer make_plan(const Planner& planner, const Im2col& problem, const PlanOptions& options);
 
-/// A step of a composed plan for another mask: its problem is the old one but for strides that follow the mask.
+/// Plans a step of a composed plan for another mask. Its problem is the old one except for strides that follow the mask.
 PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology);
 PlanStatePointer rebind_plan(const PlanState& old, const Sddmm& problem, const Topology& topology);
 PlanStatePointer rebind_plan(const PlanState& old, const Softmax& problem, const Topology& topology);

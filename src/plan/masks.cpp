@@ -29,14 +29,14 @@ void require_least(const char* field, std::int64_t value, std::int64_t least) {
 /// round(places * (1 - sparsity)), as sparse::uniform has it.
 std::int64_t kept_places(std::int64_t places, double sparsity) { return std::llround(static_cast<double>(places) * (1 - sparsity)); }
 
-/// Checks that come before anything is queued.
+/// Runs the checks that come before anything is queued.
 ops::Queue begin(Session& session, std::int64_t rows, std::int64_t cols, Stream stream) {
   session.require_no_capture(stream, what);
   require_shape(what, rows, cols);
   return queue_behind(session, stream);
 }
 
-/// Columns of a row's band, as distances from the diagonal.
+/// The columns of a row's band, as distances from the diagonal.
 struct Band {
   std::int64_t before;
   std::int64_t after;
@@ -52,7 +52,7 @@ void require_attention(const AttentionMask& mask) {
   require_least("width", mask.width, 1);
 }
 
-/// Of an element, by its distance from the diagonal.
+/// The probability of an element by its distance from the diagonal.
 std::vector<std::uint32_t> probabilities_of(const AttentionMask& mask) {
   const auto [before, after] = band_of(mask.width, mask.causal);
   return ops::falling_probabilities(
@@ -77,7 +77,7 @@ SparseMatrix run_mask(const std::shared_ptr<Session>& session, const ops::Queue&
     ops::fill_mask(queue, job.traits, job.args, tie_offsets.as<std::int64_t>(), offsets.as<std::int64_t>(), columns.as<std::int32_t>(),
                    values.data());
   require_results(what, queue.device());
-  // The topology reads its statistics back from the same stream: on return everything queued here has run.
+  // The topology reads its statistics back from the same stream, so that everything queued here has run on return.
   const CsrView view{.rows = rows,
                      .cols = job.args.cols,
                      .row_offsets = offsets.as<const std::int64_t>(),

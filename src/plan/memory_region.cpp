@@ -15,13 +15,13 @@ struct Span {
   std::int64_t last;
 };
 
-/// Which of `count` pieces of `extent` bytes, `step` apart, touch [begin, end).
+/// The pieces that touch [begin, end), of `count` pieces of `extent` bytes, `step` apart.
 Span touching(std::int64_t count, std::int64_t step, std::int64_t extent, std::int64_t begin, std::int64_t end) {
   if (count == 1 || step == 0) return begin < extent && end > 0 ? Span{0, 0} : Span{0, -1};
   return {std::max<std::int64_t>(floor_div(begin - extent, step) + 1, 0), std::min(floor_div(end - 1, step), count - 1)};
 }
 
-/// Two levels in the order of their steps.
+/// Orders the two levels so that the larger step is the outer one.
 Region nested(std::int64_t length, std::int64_t lines, std::int64_t leading, std::int64_t sets, std::int64_t stride) {
   if (length == 0 || lines == 0 || sets == 0) return {};
   if (lines == 1) return sets == 1 ? Region{.length = length} : Region{.inner = sets, .inner_step = stride, .length = length};
@@ -35,7 +35,7 @@ Region nested(std::int64_t length, std::int64_t lines, std::int64_t leading, std
   return region;
 }
 
-/// A region's lines are those of the same steps as another's where that has any.
+/// Whether two regions have equal steps on each level that both have.
 bool same_steps(const Region& a, const Region& b) {
   const bool outer = a.outer == 1 || b.outer == 1 || a.outer_step == b.outer_step;
   const bool inner = a.inner == 1 || b.inner == 1 || a.inner_step == b.inner_step;
@@ -58,7 +58,7 @@ bool Region::meets(std::int64_t begin, std::int64_t end) const {
 bool share_bytes(const Region& first, const Region& second, std::int64_t distance) {
   if (first.lines() == 0 || second.lines() == 0) return false;
   if (same_steps(first, second)) {
-    // Distances between a line of one and a line of the other are a region of single bytes themselves.
+    // The distances between a line of one and a line of the other form a region themselves, of single bytes.
     const std::int64_t outer_step = first.outer > 1 ? first.outer_step : second.outer_step;
     const std::int64_t inner_step = first.inner > 1 ? first.inner_step : second.inner_step;
     const Region distances{.outer = first.outer + second.outer - 1,

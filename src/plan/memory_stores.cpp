@@ -1,4 +1,4 @@
-// Stores that remember for as long as the process lives: what a disabled or failing cache degrades to.
+// Stores that last as long as the process: the fallback of a disabled or failing cache.
 #include <algorithm>
 #include <map>
 #include <mutex>

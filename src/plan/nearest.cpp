@@ -26,7 +26,7 @@ double log_imbalance(const Features& f) {
   return mean_row > 0 ? log_size(static_cast<double>(f.longest_row) / mean_row) : 0;
 }
 
-/// 9 for "sm_90" and "sm_90a"; nothing for what is no GPU.
+/// 9 for "sm_90" and "sm_90a"; nothing if it is not a GPU.
 std::optional<int> generation(std::string_view architecture) {
   const auto name = device::parse_architecture(architecture);
   return name ? std::optional(name->capability / 10) : std::nullopt;
@@ -36,7 +36,7 @@ bool within_a_tenth(std::int64_t a, std::int64_t b) {
   return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= 0.1 * static_cast<double>(std::max(a, b));
 }
 
-/// Groups of best_first whose members are tuned for the problem, or the plain one: none of them is a neighbour.
+/// The last group of best_first that was tuned for the problem or the plain one; later groups are neighbours.
 constexpr int last_tuned_group = 4;
 
 struct Ranked {

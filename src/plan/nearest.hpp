@@ -15,7 +15,7 @@ bool same_device(const DeviceKey& a, const DeviceKey& b);
 /// Another device on which the same config runs equally fast: name, architecture, multiprocessors and memory class
 /// (sizes within 10 %; drivers report slightly different ones for the same board).
 bool same_model(const DeviceKey& a, const DeviceKey& b);
-/// The same problem, every feature equal.
+/// Whether two problems are the same: every feature equal.
 bool same_problem(const ProblemKey& a, const ProblemKey& b);
 
 /// How much each feature counts. Sizes and density count per factor of two. Round numbers near those with the least regret when 748 problems
@@ -34,7 +34,7 @@ constexpr double farthest_problem = 1.5;
 /// Sum of the weighted differences. 0 for equal features; a size of 0 counts as 1.
 double problem_distance(const Features& a, const Features& b);
 
-/// The values of a size that a problem within `farthest_problem` can have, given that size's weight.
+/// The values of a size that a problem within `farthest_problem` can have, given the weight of that size.
 struct Range {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -53,23 +53,23 @@ struct StoredWinner {
   Features features;
   int layer = 0;         ///< position in the order in which layers are asked
   bool shipped = false;  ///< from the layer that came with the library
-  bool plain = false;    ///< of the problem of ProblemKey::plain
+  bool plain = false;    ///< tuned for ProblemKey::plain
 };
 
-/// At most this many neighbours of each kind are returned: each is tried only when all before it are forbidden.
+/// At most this many neighbours of each kind are returned: each is tried only if all before it are forbidden.
 constexpr std::size_t most_neighbours = 4;
 
-/// Candidates for `problem` on `device` among `rows` (all of the problem's operation and policy, and of its exact text or the plain one), best
-/// first:
+/// Candidates for `problem` on `device` among `rows`, which are all of the problem's operation and policy, and of its
+/// exact text or the plain one. Best first:
 ///   1. the same problem on this device, in the order of layers;
 ///   2. the same problem on another device of this model, in the order of layers;
-///   3. and 4. the same of the plain problem;
+///   3. and 4. as 1. and 2., for the plain problem;
 ///   5. the nearest problem on this device or model, within farthest_problem;
 ///   6. the same problem on the nearest other device, within farthest_device.
 /// In 5. and 6. a plain problem comes behind one with the exact text at the same distance.
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device);
 
-/// Those for the very problem, or its plain one, on a device of this model.
+/// Only the matches for this very problem, or its plain one, on a device of this model.
 std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches);
 
 }  // namespace vostok::plan

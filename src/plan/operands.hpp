@@ -1,4 +1,4 @@
-// What `execute` checks of the pointers that it is given. What does not change from call to call is noted when a plan is made.
+// The checks of `execute` on its pointers. What does not change from call to call is computed when a plan is made.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace vostok::plan {
 /// A workspace starts at a multiple of this, and is a multiple of it long.
 inline constexpr std::int64_t workspace_alignment_bytes = 256;
 
-/// What a problem has to do with an argument: it must be given, may be null, or must be null because the problem does not ask for it.
+/// Whether a problem uses an argument: it must be given, may be null, or must be null because the problem does not use it.
 enum class Wanted : unsigned char { needed, may_be_null, unasked };
 
-/// What a pointer must be a multiple of.
+/// The alignment that a pointer must have.
 struct Alignment {
   constexpr Alignment(int all) : bytes(all), least(all) {}  // NOLINT(google-explicit-constructor): one that no problem declares
   constexpr Alignment(int all, int element) : bytes(all), least(element) {}
 
   int bytes;
-  int least;  ///< what a problem may declare instead, at the least
+  int least;  ///< the smallest that a problem may declare instead
 };
 
 /// An argument of `execute` that is a pointer.
@@ -32,10 +32,10 @@ struct Operand {
   const char* name;
   Wanted wanted;
   Alignment alignment_bytes;
-  Region region;                   ///< what is read or written of it
-  bool written = false;            ///< such memory shares no byte with any other operand, nor with the workspace,
-  int in_place_of = -1;            ///< but with this operand, by its number, where both are the same pointer
-  const char* asked_by = nullptr;  ///< the problem's field that asks for it
+  Region region;                   ///< the bytes read or written
+  bool written = false;            ///< a written operand shares no byte with any other, nor with the workspace,
+  int in_place_of = -1;            ///< except with this operand (its index), if both are the same pointer
+  const char* asked_by = nullptr;  ///< the problem's field that makes it needed
   std::int64_t bytes = region.bytes();
 };
 
@@ -45,7 +45,7 @@ inline Alignment declared(int alignment_bytes, Dtype type) { return {std::max(al
 inline Wanted needed_if(bool needed) { return needed ? Wanted::needed : Wanted::may_be_null; }
 inline Wanted needed_if_asked(bool asked) { return asked ? Wanted::needed : Wanted::unasked; }
 
-/// The number of the operand that an output may be, where it lies as that does.
+/// The index of the operand that an output may alias, if both have the same layout; else -1.
 inline int in_place_if(bool alike, int operand) { return alike ? operand : -1; }
 
 /// A factor in device memory.
@@ -59,7 +59,7 @@ inline Operand device_scale_operand(Scale scale, const char* asked_by) {
 
 [[noreturn]] void fail_missing(const char* object, const char* operand);
 [[noreturn]] void fail_unasked(const char* object, const Operand& operand);
-/// Names the value to declare.
+/// Fails, naming the alignment to declare.
 [[noreturn]] void fail_misaligned(const char* object, const Operand& operand, const void* pointer);
 /// The workspace is missing or not aligned to 256 bytes.
 [[noreturn]] void fail_workspace(const char* object, const void* workspace, std::int64_t bytes);
@@ -68,13 +68,13 @@ inline Operand device_scale_operand(Scale scale, const char* asked_by) {
 using Operands = std::span<const Operand>;
 using Pointers = std::span<const void* const>;
 
-/// Memory of a call beside its operands.
+/// The workspace of a call.
 struct WorkspaceOfCall {
   const void* data = nullptr;
   std::int64_t bytes = 0;
 };
 
-/// Refuses what is given and the problem does not ask for.
+/// Refuses arguments that are given but that the problem does not use.
 inline void require_asked(const char* object, Operands operands, Pointers pointers) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i].wanted == Wanted::unasked && pointers[i] != nullptr) fail_unasked(object, operands[i]);
@@ -85,7 +85,7 @@ inline void require_asked_scale(const char* object, Scale scale, float passed) {
   if (scale != Scale::host && passed != 1.0F) fail_unasked_scale(object, passed);
 }
 
-/// Null, alignment, and what the problem does not ask for.
+/// Checks for null, alignment, and arguments that the problem does not use.
 inline void require_pointers(const char* object, Operands operands, Pointers pointers) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
@@ -104,7 +104,7 @@ inline void require_workspace(const char* object, const WorkspaceOfCall& workspa
     fail_workspace(object, workspace.data, workspace.bytes);
 }
 
-/// Addresses that an operand lies between; none where it is not given.
+/// The addresses that an operand spans; empty if it is not given.
 struct AddressRange {
   std::uintptr_t begin;
   std::uintptr_t end;
@@ -114,7 +114,7 @@ struct AddressRange {
   bool meets(const AddressRange& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// Whether what is written may share bytes with anything else: some lines may still lie between others. A handful of comparisons.
+/// Conservative test whether written memory overlaps anything else, by a few comparisons: interleaved lines may still be apart.
 inline bool may_overlap(Operands operands, Pointers pointers, const WorkspaceOfCall& workspace) {
   const AddressRange scratch(workspace.data, workspace.bytes);
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -129,7 +129,7 @@ inline bool may_overlap(Operands operands, Pointers pointers, const WorkspaceOfC
   return false;
 }
 
-/// invalid_argument where what is written shares bytes with anything else, naming both.
+/// Throws invalid_argument if written memory shares bytes with anything else, naming both.
 void require_apart(const char* object, Operands operands, Pointers pointers, const WorkspaceOfCall& workspace);
 
 }  // namespace vostok::plan

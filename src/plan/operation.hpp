@@ -1,5 +1,5 @@
-// What differs between operations in the way from a problem to a plan and through `execute`, and the code that is the same for all.
-// Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem> there.
+// The operations' way from a problem to a plan and through `execute`: what differs between operations, and the code that
+// all share. Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem> there.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline constexpr bool packs_values = requires(const Problem& problem) { problem.
 template <class Problem>
 inline constexpr bool serves_several_sizes = requires(const Problem& problem) { problem.n_values; };
 
-/// A state without choices.
+/// A plan state that has no choices yet.
 template <class State, class Problem>
 std::shared_ptr<State> empty_state(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
   auto state = std::make_shared<State>();
@@ -61,7 +61,7 @@ std::shared_ptr<State> empty_state(const Planner& planner, const Problem& proble
   return state;
 }
 
-/// What the calls of a state are to bring: of the largest n.
+/// Notes the operands of the largest n, which calls must bring.
 template <class Problem>
 void note_operands(PlanStateOf<Problem>& state, std::int64_t n) {
   const TopologyStatistics statistics = state.topology ? state.topology.statistics() : TopologyStatistics{};
@@ -74,16 +74,16 @@ inline void add_choice(PlanState& state, Choice choice) {
   state.choices.push_back(std::move(choice));
 }
 
-/// What of the options decides which choices count: their policy, and the one family that they may ask for. Choices are stored and found apart.
+/// Narrows the choices that count by the options' policy and family. Choices are stored and found separately for each.
 void apply_options(ops::Query& query, const PlanOptions& options);
 
-/// The statistics that a problem's kernels see: the transpose is made for them where it is walked.
+/// The statistics of what a problem's kernels walk: the topology, or its transpose, which is made here if needed.
 template <class Problem>
 TopologyStatistics statistics_for(const Planner& planner, const Problem& problem, const Topology& topology) {
   return planner.statistics(topology, topology && Operation<Problem>::transposed(problem));
 }
 
-/// Context::plan behind its checks of handles.
+/// Context::plan after its checks of handles.
 template <class Problem>
 std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem, const Topology& topology,
                                                 const PlanOptions& options) {
@@ -115,7 +115,7 @@ std::shared_ptr<const PlanState> plan_masked(const Planner& planner, const Probl
   return plan_operation(planner, problem, topology, options);
 }
 
-/// A plan for another mask of the same shape, and for a problem that is the old one but for strides that follow the mask.
+/// A plan for another mask of the same shape. The problem is the old one except for strides that follow the mask.
 template <class Problem>
 std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Problem& problem, const Topology& topology) {
   using Op = Operation<Problem>;
@@ -127,7 +127,8 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
   Op::validate(problem, topology.statistics());
   auto state = empty_state<PlanStateOf<Problem>>(planner, problem, topology, old.options);
   for (const Choice& choice : old.choices) {
-    // The longest row is a bound to kernels. One that only grows does not send them back and forth between two.
+    // Kernels take the longest row as a bound. Keeping the larger bound stops rebinds from switching back and
+    // forth between two kernels.
     TopologyStatistics bounds = statistics;
     bounds.longest_row = std::max(bounds.longest_row, choice.query->statistics.longest_row);
     const auto query = Op::query(problem, bounds, choice.query->n, &planner.session()->device());
@@ -141,7 +142,7 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
   return state;
 }
 
-/// That memory which a call writes is its own. Where byte ranges meet, elements may still lie between one another.
+/// Requires that memory a call writes is its own. Byte ranges may meet if the elements interleave.
 template <class Problem>
 void require_own_memory(const PlanStateOf<Problem>& state, Pointers pointers, const WorkspaceOfCall& workspace, std::int64_t n) {
   using Op = Operation<Problem>;

@@ -6,7 +6,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// `last`: the enumeration's.
+/// `last`: the enumeration's last enumerator.
 template <class Enum>
 void require_enumerator(const char* verb, const char* field, Enum value, Enum last) {
   if (static_cast<int>(value) < 0 || value > last)
@@ -27,7 +27,7 @@ void validate(const Options& options) {
   require_not_negative(verb, "CacheOptions::lock_timeout_ms", options.cache.lock_timeout_ms);
   require_enumerator(verb, "Options::compile", options.compile, CompilePolicy::never);
   require_enumerator(verb, "WorkerOptions::first_run", options.worker.first_run, FirstRun::this_process);
-  // With no time at all, every candidate would be taken for hung.
+  // Without any time every candidate would count as hung.
   if (!(options.worker.timeout_seconds > 0))
     fail(ErrorCode::invalid_argument, "cannot {}: WorkerOptions::timeout_seconds = {} is no time", verb, options.worker.timeout_seconds);
 }

@@ -1,4 +1,4 @@
-// What options may hold. Problems have such checks of their own (ops/<operation>/problem.cpp).
+// Checks of the values of options. Problems have such checks of their own (ops/<operation>/problem.cpp).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace vostok::plan {
 
-/// Throws invalid_argument for an enumerator that is none, a negative number, or a time that is none, naming the field and its value.
+/// Throws invalid_argument for an unknown enumerator, a negative number or an invalid time, naming the field and its value.
 void validate(const Options& options);
 void validate(const PlanOptions& options);
 /// `what` cannot be done: "load packed values".

@@ -28,7 +28,7 @@ void pack_values(const ops::Queue& queue, Session& session, const PackedState& p
   launch.enqueue(session.device(), queue.stream(), &packing);
 }
 
-/// Values are copied as numbers of their size.
+/// The integer type by which values are copied, of the same size.
 IntegerType value_integer(Dtype element) { return size_of(element) == 4 ? IntegerType::i32 : IntegerType::u16; }
 
 void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSource& source) {
@@ -41,7 +41,7 @@ void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSour
   }
 }
 
-/// Room that nothing is written to, behind each set.
+/// Clears the room after each set that packing does not write.
 void clear_gaps(const PackedState& packed, Stream stream) {
   if (packed.bytes() == 0) return;
   const std::int64_t set_bytes = packed.bytes() / packed.kind.sets;
@@ -108,7 +108,7 @@ PackingKernel packing_kernel(const PackedKind& kind, Dtype element) {
 }
 
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
-  // A copy of values in CSR order is compiled when it is first made, but where nothing runs.
+  // The kernel that copies values in CSR order is compiled on first use; only a device that never runs it compiles it here.
   if (kind.packing == nullptr && !session.device().only_compiles()) return;
   const PackingKernel kernel = packing_kernel(kind, element);
   try {

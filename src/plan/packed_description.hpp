@@ -1,4 +1,4 @@
-// What a head says about packed values, and a topology about those that it takes.
+// How a head describes packed values, and what a topology requires of them.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace vostok::plan {
 
-/// Everything that must be alike where the values are used again.
+/// Everything that must match where the values are used again.
 FieldMap describe_packed(const Topology& topology, const PackedKind& kind);
 
-/// What a description says is packed. Errors: io_failure.
+/// The packed kind that a description names. Errors: io_failure.
 PackedKind kind_of(const FieldMap& description, const std::string& name);
 
 }  // namespace vostok::plan

@@ -19,21 +19,21 @@ std::vector<std::byte> save_packed_head(const PackedState& packed);
 
 using SessionPointer = std::shared_ptr<Session>;
 
-/// Bytes of any origin: no size that they claim is allocated before it is compared with their own and, where a topology is given, with what its
-/// values take; what kernels find their way by is compared with the topology's. `name`: what messages call them. Errors: as
-/// Context::load_packed.
+/// Loads bytes of any origin. A claimed size is compared with the bytes' own, and with what the topology's values take
+/// if one is given, before it is allocated. What kernels use to find their way is compared with the topology's. `name`:
+/// for messages. Errors: as Context::load_packed.
 PackedValues load_packed(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options, const std::string& name);
 PackedValues load_packed(const SessionPointer& session, const std::filesystem::path& path, const LoadOptions& options);
 
-/// The same of values that stay in the caller's memory. Errors: as Context::adopt_packed.
+/// As load_packed, for values that stay in the caller's memory. Errors: as Context::adopt_packed.
 PackedValues adopt_packed(const SessionPointer& session, std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options);
 PackedValues adopt_packed(const SessionPointer& session, const PackedMemory& saved, const LoadOptions& options);
 
-/// For a topology.
+/// Loads for a given topology.
 PackedValues load_packed(const Topology& topology, std::span<const std::byte> bytes, const std::string& name);
 PackedValues load_packed(const Topology& topology, const std::filesystem::path& path);
 
-/// Errors: io_failure; then no file, or the old one, is there.
+/// Writes the whole file or fails, leaving no file or the old one. Errors: io_failure.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace vostok::plan

@@ -26,13 +26,13 @@ constexpr std::int64_t head_multiple = 256;
 constexpr const char* coding_field = "coding";
 constexpr const char* coded_bytes_field = "coded_bytes";
 
-/// What the bytes start with; the description follows.
+/// The first bytes; the description follows.
 struct Prefix {
   std::array<char, 8> mark = saved_mark;
   std::uint32_t version = newest_version;
   std::uint32_t description_bytes = 0;
   std::uint64_t value_bytes = 0;
-  std::array<char, 64> digest = {};  ///< of the version, what follows the prefix in the head, and the values, in hexadecimal digits
+  std::array<char, 64> digest = {};  ///< of the version, the rest of the head and the values, in hexadecimal digits
 };
 static_assert(sizeof(Prefix) == 88 && std::is_trivially_copyable_v<Prefix>);
 
@@ -52,7 +52,7 @@ Prefix read_prefix(std::span<const std::byte> front, std::uint64_t all_bytes, co
   return prefix;
 }
 
-/// The sizes that only the description tells.
+/// Reads the sizes that only the description contains.
 void read_sizes(PackedHead& head, std::uint64_t all_bytes, const std::string& name) {
   std::uint64_t padding = 0;
   const std::uint64_t rest = all_bytes - sizeof(Prefix) - head.description_bytes - head.value_bytes;

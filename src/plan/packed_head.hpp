@@ -1,5 +1,5 @@
-// What is saved before packed values: a prefix, a description as text, the coded structure, and zeros up to a multiple of 256 bytes, so that values
-// behind it can be read in place. Version 1 had neither the structure nor the zeros.
+// The head of saved packed values: a prefix, a description as text, the coded structure, and zeros up to a multiple of
+// 256 bytes, so that the values after it can be read in place. Version 1 had neither the structure nor the zeros.
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,32 @@
 
 namespace vostok::plan {
 
-/// As read: no more is believed of it than that its sizes fit together.
+/// A head as read. Only the consistency of its sizes has been checked.
 struct PackedHead {
   std::uint32_t version = 0;
   FieldMap description = {};
   std::uint64_t description_bytes = 0;
   std::uint64_t coded_bytes = 0;  ///< of the structure
-  std::uint64_t bytes = 0;        ///< of the head
+  std::uint64_t bytes = 0;        ///< size of the head
   std::uint64_t value_bytes = 0;
-  std::string digest = {};  ///< what it says about everything else
+  std::string digest = {};  ///< digest of everything else, as stored
 };
 
-/// So many first bytes have the description, and with it all sizes.
+/// Upper bound on the bytes from the start that contain the description, and with it all sizes.
 std::size_t most_front_bytes();
 
-/// From the first bytes of so many that were saved; `name`: what messages call them. Errors: io_failure.
+/// Reads the head from the first bytes of a file of `all_bytes` bytes. `name`: for messages. Errors: io_failure.
 PackedHead read_head(std::span<const std::byte> front, std::uint64_t all_bytes, const std::string& name);
-/// Of a whole head whose values lie elsewhere.
+/// Reads a whole head whose values lie elsewhere.
 PackedHead read_head_alone(std::span<const std::byte> head, const std::string& name);
 
-/// The number in a field of a description; nothing where there is none, or it is negative.
+/// The number in a field of a description; nothing if it is missing or negative.
 std::optional<std::int64_t> number_in(const FieldMap& description, const char* field);
 
-/// What the head's digest should be, of the head's bytes and the values.
+/// The digest that the head should have, of its bytes and the values.
 std::string digest_of(const PackedHead& head, std::span<const std::byte> head_bytes, std::span<const std::byte> values);
 
-/// The structure that was saved. Errors: io_failure where there is none, or it is not the one that the description names.
+/// The saved structure. Errors: io_failure if there is none, or it is not the one that the description names.
 sparse::Csr structure_of(const PackedHead& head, std::span<const std::byte> head_bytes, const std::string& name);
 std::span<const std::byte> coded_structure_of(const PackedHead& head, std::span<const std::byte> head_bytes);
 

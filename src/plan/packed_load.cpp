@@ -17,14 +17,14 @@ namespace {
 
 constexpr const char* adopting = "adopt packed values";
 
-/// What was saved, on the host.
+/// The saved bytes, on the host.
 struct SavedBytes {
   PackedHead head;
   std::span<const std::byte> head_bytes;
   std::span<const std::byte> values;
 };
 
-/// Sizes are compared before anything is made for them.
+/// Compares sizes before anything is allocated for them.
 void require_size(const Topology& topology, const PackedKind& kind, std::uint64_t value_bytes, const std::string& name) {
   const auto sets = static_cast<std::uint64_t>(kind.sets);
   const std::uint64_t least_set_bytes = static_cast<std::uint64_t>(topology.nonzeros()) * size_of(Dtype::f16);
@@ -36,7 +36,7 @@ void require_size(const Topology& topology, const PackedKind& kind, std::uint64_
   if (!fits) fail_broken(name, fmt::format("{} bytes of values are not {} sets of what their format has for the topology", value_bytes, sets));
 }
 
-/// What is packed in a file whose head this is.
+/// The kind described by this head, checked against the topology.
 PackedKind checked_kind(const Topology& topology, const PackedHead& head, const std::string& name) {
   const PackedKind kind = kind_of(head.description, name);
   for (const auto& [field, value] : describe_packed(topology, kind))
@@ -47,7 +47,7 @@ PackedKind checked_kind(const Topology& topology, const PackedHead& head, const 
   return kind;
 }
 
-/// What kernels find their way by must be the topology's.
+/// Requires that the bytes kernels use to find their way are the topology's.
 void require_structure(const Topology& topology, const PackedKind& kind, std::span<const std::byte> values, const std::string& name) {
   if (kind.packing == nullptr || values.empty()) return;
   const PackedProbe probe(topology, kind);
@@ -57,7 +57,7 @@ void require_structure(const Topology& topology, const PackedKind& kind, std::sp
       fail_broken(name, fmt::format("byte {} of set {} places values where the topology has none", *place, set / set_bytes));
 }
 
-/// A transpose takes memory for every column, of which the saved structure need not have a byte.
+/// Limits the columns of a transpose: it takes memory for each, but the saved structure need not have a byte for each.
 void require_columns(const SavedBytes& saved, const sparse::Csr& structure, const std::string& name) {
   constexpr std::int64_t always = 1 << 24;
   const auto bytes = static_cast<std::int64_t>(saved.head.bytes + saved.head.value_bytes);
@@ -75,7 +75,7 @@ Topology made_topology(const SessionPointer& session, const SavedBytes& saved, c
   return Topology(std::move(state));
 }
 
-/// Only packed forms can do without the CSR arrays.
+/// Releases what `keep` does not name. Only packed forms can do without the CSR arrays.
 void keep_only(const Topology& topology, const PackedKind& kind, Keep keep) {
   if (kind.packing == nullptr || keep == Keep::everything) return;
   packed_form(topology, kind);  // of no sets too
@@ -83,7 +83,7 @@ void keep_only(const Topology& topology, const PackedKind& kind, Keep keep) {
   else topology.release_packing();
 }
 
-/// `in_place`: the caller's memory in which the values lie.
+/// `in_place`: the caller's memory that already holds the values, or null.
 PackedValues load_saved(const SessionPointer& session, const SavedBytes& saved, const LoadOptions& options, const std::string& name,
                         const PackedMemory* in_place) {
   if (digest_of(saved.head, saved.head_bytes, saved.values) != saved.head.digest) fail_broken(name, "its digest does not match");
@@ -96,14 +96,14 @@ PackedValues load_saved(const SessionPointer& session, const SavedBytes& saved, 
   return packed;
 }
 
-/// Of all bytes.
+/// Loads from the whole saved bytes.
 PackedValues load_bytes(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options, const std::string& name,
                         const PackedMemory* in_place = nullptr) {
   const PackedHead head = read_head(bytes, bytes.size(), name);
   return load_saved(session, {.head = head, .head_bytes = bytes.first(head.bytes), .values = bytes.subspan(head.bytes)}, options, name, in_place);
 }
 
-/// `load()`, whose lack of memory is that of loading a file.
+/// Runs `load()`; out_of_memory names the file.
 template <class Load>
 PackedValues naming_file(const std::string& name, const Load& load) {
   const std::string object = fmt::format("packed values from {}", name);
@@ -116,14 +116,14 @@ PackedValues naming_file(const std::string& name, const Load& load) {
   }
 }
 
-/// At most all that the file had when it was opened.
+/// The first `count` bytes, or all that the file had when it was opened.
 std::vector<std::byte> first_bytes(const RegularFile& file, std::int64_t count) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(count, file.bytes())));
   if (file.read(0, bytes) < bytes.size()) file.refuse("it became shorter meanwhile");
   return bytes;
 }
 
-/// What the caller's memory holds.
+/// A host copy of the caller's memory.
 std::vector<std::byte> read_memory(Session& session, const void* data, std::uint64_t bytes, Stream stream) {
   std::vector<std::byte> read(static_cast<std::size_t>(bytes));
   session.device().copy_to_host(read.data(), data, static_cast<std::int64_t>(bytes), stream);
@@ -167,7 +167,7 @@ PackedValues adopt_packed(const SessionPointer& session, const PackedMemory& sav
     const PackedHead head = read_head(copy, copy.size(), name);
     const PackedMemory values{
         .data = static_cast<std::byte*>(saved.data) + head.bytes, .bytes = static_cast<std::int64_t>(head.value_bytes), .owner = saved.owner};
-    require_memory(session->device(), values, values.bytes, adopting);  // version 1 did not align them
+    require_memory(session->device(), values, values.bytes, adopting);  // for version 1, which did not align the values
     return load_bytes(session, copy, options, name, &values);
   });
 }

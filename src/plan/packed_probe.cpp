@@ -11,10 +11,10 @@ namespace vostok::plan {
 
 namespace {
 
-/// What formats keep values in: no value is shorter.
+/// Size of the smallest unit in which formats keep values.
 constexpr std::size_t value_bytes = 2;
 
-/// Of a value of these bytes, in every type, each 16-bit term of it and each half are not 0.
+/// A byte whose repetition, as a value of any type, has no zero half or zero 16-bit term.
 constexpr int other_byte = 0x3c;
 
 std::vector<std::byte> packed_bytes_of(const PackedState& packed, const PackSource& source) {
@@ -44,7 +44,7 @@ PackedProbe::PackedProbe(const Topology& topology, PackedKind kind) {
       others_ = packed_bytes_of(*packed.state(), {.values = values.data(), .element = type});
       return;
     } catch (const Error& error) {
-      // Where nothing may be compiled, what packs values of another type may be there.
+      // If compiling is forbidden, the packing kernel for values of another type may still be stored.
       if (error.code() != ErrorCode::missing_kernel || type == types.back()) throw;
     }
   }

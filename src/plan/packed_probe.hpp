@@ -1,4 +1,4 @@
-// What packing writes whatever the values: the bytes of packed values by which kernels find their way.
+// The bytes of packed values that do not depend on the values: those by which kernels find their way.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace vostok::plan {
 
-/// One set of packed values of a topology, for comparing sets of unknown origin with it. Made by packing twice: values of zeros, and values of which
-/// every 16 bits differ from those. What both have alike belongs to the structure; the rest are values, which may be anything.
+/// Compares sets of packed values of unknown origin with what packing a topology gives. Packs twice: zeros, and values that
+/// differ from them in every 16 bits. Bytes equal in both belong to the structure; the others are values, which may be anything.
 class PackedProbe {
  public:
-  /// The kind has a packed format. Errors: no_compiler, missing_kernel (what packs is not there), out_of_memory.
+  /// Needs a kind with a packed format. Errors: no_compiler, missing_kernel (the packing kernel is not there), out_of_memory.
   PackedProbe(const Topology& topology, PackedKind kind);
 
-  /// The first byte of a set that cannot be what packing this topology gives; nothing where there is none. The set is as long as the format's.
+  /// The first byte of a set that packing this topology cannot give; nothing if there is none. The set must have the format's size.
   std::optional<std::size_t> first_foreign(std::span<const std::byte> set) const;
 
  private:

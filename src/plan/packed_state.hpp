@@ -23,13 +23,13 @@ struct PackedKind {
   const ops::PackedFormat* packing = nullptr;  ///< null: values in CSR order of A
   bool transposed = false;                     ///< packed values of A^T
   Dtype element = Dtype::f32;                  ///< of CSR values; f32 of packed ones
-  std::int64_t sets = 1;                       ///< of values: one for each product of a batch, or one
+  std::int64_t sets = 1;                       ///< sets of values: one for each product of a batch, or one for all
 
-  ops::TopologyNeeds needs() const;          ///< the form of a topology that packed values are of; only of a packed kind,
-  ops::TopologyNeeds packing_needs() const;  ///< and what packing reads beside
+  ops::TopologyNeeds needs() const;          ///< the topology's packed form; only for a packed kind,
+  ops::TopologyNeeds packing_needs() const;  ///< plus what packing reads
 
-  std::string format() const;  ///< of one set: what users see
-  /// Of one set of what such a name says; nothing where it is none.
+  std::string format() const;  ///< name of one set's format, as users see it
+  /// The kind of one set with this name; nothing if the name is unknown.
   static std::optional<PackedKind> parse(std::string_view format);
   friend bool operator==(const PackedKind&, const PackedKind&) = default;
 };
@@ -37,9 +37,9 @@ struct PackedKind {
 }  // namespace plan
 
 struct PackedState {
-  /// Allocates. `bytes` is 0 where there is nothing to keep.
+  /// Allocates `bytes`, which may be 0.
   PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes);
-  /// In the caller's memory, which suits (require_memory).
+  /// In the caller's memory, which require_memory has accepted.
   PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes, const PackedMemory& memory);
   ~PackedState();
   PackedState(const PackedState&) = delete;

@@ -17,13 +17,13 @@ namespace vostok {
 namespace plan {
 class Planner;
 
-/// What serves one range of n: a query, its decision, and the launches of one execute.
+/// The choice for one range of n: a query, its decision, and the launches of one execute.
 struct Choice {
   std::shared_ptr<const ops::Query> query;
   std::shared_ptr<const Decision> decision;
   std::vector<ops::Launch> launches;
   std::int64_t workspace_bytes = 0;
-  std::shared_ptr<const void> source = {};  ///< keeps what the launches read of the topology beside packed forms for products
+  std::shared_ptr<const void> source = {};  ///< keeps alive what the launches read of the topology besides packed forms
 };
 
 }  // namespace plan
@@ -35,7 +35,7 @@ struct PlanState {
   virtual ~PlanState() = default;
 
   virtual Explanation explain(Detail detail) const;
-  /// What family() and config() tell of; null where there is nothing to compute.
+  /// The choice that family() and config() report; null if there is nothing to compute.
   virtual const plan::Choice* main_choice() const { return choices.empty() ? nullptr : &choice_for(choices.back().query->n.most); }
 
   /// The first that serves n; there is one.
@@ -50,9 +50,9 @@ struct PlanState {
   Topology topology;                            ///< empty for operations without one
   PlanOptions options;                          ///< as the user gave them: rebind plans anew with these
   std::vector<plan::Choice> choices;            ///< by ascending n.most; empty: nothing to compute
-  std::vector<plan::Operand> operands;          ///< what `execute` is to be given, of the largest n
+  std::vector<plan::Operand> operands;          ///< the arguments of `execute`, for the largest n
   std::int64_t workspace_bytes = 0;             ///< the largest of the choices'
-  std::optional<plan::PackedKind> packed = {};  ///< what `.packed` of execute must be; nothing where values are passed as they are
+  std::optional<plan::PackedKind> packed = {};  ///< the kind that `.packed` of execute must have; nothing if values are passed as they are
 };
 
 namespace plan {

@@ -28,7 +28,7 @@ ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyN
   return topology.state()->pointers(needs);
 }
 
-/// Whether another choice may do without what failed. Where there is no compiler, its kernels may be in a code layer.
+/// Whether another choice may work although this kernel failed. Without a compiler, its kernels may still be in a code layer.
 bool is_of_one_kernel(ErrorCode code) {
   return code == ErrorCode::compile_failed || code == ErrorCode::missing_kernel || code == ErrorCode::device_failure ||
          code == ErrorCode::no_compiler;
@@ -98,7 +98,7 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
 std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
   const ops::Family& family = *old.decision->family;
   const FieldMap& config = old.decision->config;
-  // What the kernels take from the problem must not have changed with the mask (the longest row can change it).
+  // The kernels' template arguments must not have changed with the mask (the longest row can change them).
   if (declined(family, *query) || forbidden(family, *query, config, session_->max_workspace_bytes())) return std::nullopt;
   const std::vector<ops::Launch> launches = family.launches(*query, config, {});
   if (launches.size() != old.decision->expressions.size()) return std::nullopt;
@@ -114,7 +114,7 @@ std::shared_ptr<const Decision> Planner::decide(const Task& task, const PlanOpti
     return decide_once(task, options);
   });
   if (!made) ++session_->counters().memo_hits;
-  // A fresh measurement replaces what `cached` plans decided without it.
+  // A fresh measurement replaces what `cached` plans had decided without it.
   if (made && options.effort >= Effort::quick) memo_.erase(memo_key(*task.query, Effort::cached));
   return decision;
 }
@@ -141,12 +141,13 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
   fail(ErrorCode::invalid_argument, "cannot plan: effort = {} is no enumerator", static_cast<int>(options.effort));
 }
 
-/// What a plan of this decision needs besides its first launch's kernel: those of the others, of packing, and of the topology's forms.
+/// Jobs for everything that a plan of this decision needs besides the first launch's kernel: the other kernels,
+/// packing, and the topology's forms.
 std::vector<Beside::Job> Planner::other_kernels(const Task& task, const Decision& decision, const std::vector<ops::Launch>& launches) const {
   std::vector<Beside::Job> jobs;
   for (std::size_t i = 1; i < launches.size(); ++i)
     jobs.emplace_back([this, &launch = launches[i]] { session_->kernels().get(launch.request(), launch.shared_bytes()); });
-  // Of a topology that gave back what this would read, a choice of another format may be made instead.
+  // If the topology has released what this config would read, a choice of another format may replace it.
   const ops::TopologyNeeds needs = decision.family->needs(*task.query, decision.config);
   if (task.topology && task.topology.state()->serves(needs)) jobs.emplace_back([&task, needs] { pointers_of(task.topology, needs); });
   const std::string format = decision.family->packed_format(*task.query, decision.config);
@@ -160,7 +161,7 @@ Decision Planner::with_kernels(const Task& task, Decision decision) const {
   const std::vector<ops::Launch> launches = decision.family->launches(*task.query, decision.config, {});
   for (const ops::Launch& launch : launches) decision.expressions.push_back(launch.request().expression);
   {
-    Beside others;  // ends before the decision, which its jobs read, is moved away
+    Beside others;  // must end before `decision` is moved from: its jobs read it
     const auto compiling = [&] {
       if (!others.started()) others.start(other_kernels(task, decision, launches), session_->compile_threads() - 1);
     };
@@ -169,7 +170,7 @@ Decision Planner::with_kernels(const Task& task, Decision decision) const {
   return decision;
 }
 
-/// Nothing where today's rules forbid it.
+/// The decision of a stored row; nothing if today's rules forbid it.
 std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
   if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
@@ -182,11 +183,11 @@ std::optional<Decision> Planner::from_match(const ops::Query& query, const Winne
   return decision;
 }
 
-/// A neighbour's row does not tell whether its mask had runs as this one has, or had none: a choice for the one kind can take several times what
-/// the other kind's takes. Nor does it tell whether what was sized for its density and its n holds this problem: 1.7 times were measured where it
-/// does not. Then the cost models know better: of choices that they find 1.2 to 1.35 times as slow as their own, nine were measured, which took
-/// 1.12 times as long in the mean. Of a near neighbour the measurement counts for more. The models are asked once for all: that takes longer than
-/// the look-up.
+/// Drops neighbours that the cost models find too slow. A neighbour's row does not tell whether its mask had runs of columns as
+/// this one does, and a choice for the one kind can be several times as slow on the other. Nor does it tell whether a config sized
+/// for another density and n holds this problem: 1.7 times the time was measured if it does not. Nine choices that the models
+/// found 1.2 to 1.35 times as slow as their own were measured, and took 1.12 times as long in the mean. For a near neighbour the
+/// measurement counts for more. The models are asked once for all neighbours, since that takes longer than the look-up.
 std::vector<WinnerMatch> Planner::without_misplaced(const ops::Query& query, std::vector<WinnerMatch> matches) const {
   constexpr double near = 0.1;  // a seventh more or fewer nonzeros
   const auto allowed = [](const WinnerMatch& match) { return match.distance <= near ? 1.5 : 1.2; };
@@ -202,14 +203,14 @@ std::vector<WinnerMatch> Planner::without_misplaced(const ops::Query& query, std
   return matches;
 }
 
-/// A stored row that a plan would take; one that the rules forbid is counted.
+/// The decision of a stored row that a plan would take; a row that the rules forbid is counted.
 std::optional<Decision> Planner::asked_for(const ops::Query& query, const WinnerMatch& match) const {
   auto decision = from_match(query, match);
   if (!decision) ++session_->counters().invalid_rows;
   return decision;
 }
 
-/// With its kernels; nothing, and a warning, where they cannot be had.
+/// Adds the kernels; nothing, and a warning, if they cannot be had.
 std::optional<Decision> Planner::loaded(const Task& task, Decision decision) const {
   try {
     return with_kernels(task, std::move(decision));
@@ -220,14 +221,14 @@ std::optional<Decision> Planner::loaded(const Task& task, Decision decision) con
   }
 }
 
-/// The first that a plan can take.
+/// The first match that a plan can use.
 std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const {
   for (const WinnerMatch& match : matches) {
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0 && !match.plain;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
     auto decision = asked_for(*task.query, match);
     if (decision) decision = loaded(task, *std::move(decision));
-    // Code that changed since it was measured stays usable, and is raced again at the next quick or full.
+    // Code that changed since it was measured remains usable; the next quick or full effort races it again.
     if (decision && (!at_least || decision->code_digest() == match.winner.code_digest)) return decision;
   }
   return std::nullopt;
@@ -238,7 +239,7 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
   const DeviceKey device = session_->device_key();
   auto decision = first_usable(task, session_->tuning().find_same(key, device), at_least);
   if (!decision && !at_least) {
-    // Neighbours are asked only where they are needed: reading them takes longer than all else that a decided plan does in a new process.
+    // Neighbours are read only if needed: in a new process that takes longer than everything else a decided plan does.
     std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
     std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
     decision = first_usable(task, without_misplaced(*task.query, std::move(neighbours)), at_least);
@@ -268,7 +269,8 @@ Decision Planner::tuned_only(const Task& task) const {
   return with_kernels(task, std::move(decisions.front()));
 }
 
-/// What an effort races: its candidates, and what is stored for this very problem or its plain one, which would be used if nothing were measured.
+/// What an effort races: its candidates, and the stored choices for this very problem or its plain one, which plans
+/// would use without a measurement.
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::set<std::pair<std::string, FieldMap>> in_use;
@@ -279,7 +281,7 @@ std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort
   return candidates;
 }
 
-/// Whether every candidate of the effort has been tried before: then there is nothing new to measure.
+/// Whether every candidate of the effort has been tried before, so that nothing new remains to measure.
 bool Planner::has_trials(const ops::Query& query, Effort effort) const {
   std::set<std::pair<std::string, FieldMap>> tried;
   for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
@@ -301,7 +303,7 @@ Decision Planner::predicted(const ops::Query& query, std::string note) const {
   return best;
 }
 
-/// Without kernels; no family where none serves the query, and then why.
+/// Without kernels. If no family serves the query, the family is null and `reasons` says why.
 Decision Planner::cheapest(const ops::Query& query, std::string& reasons) const {
   auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
   if (!choice) return {};

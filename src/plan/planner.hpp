@@ -17,19 +17,19 @@ namespace vostok::plan {
 
 struct PackingKernel;
 
-/// What the planner needs of an operation whose values are packed once.
+/// The planner's interface to an operation whose values are packed once.
 struct TaskPacking {
-  /// The query for configs that read this format only.
+  /// The query restricted to configs that read this format.
   std::function<std::shared_ptr<const ops::Query>(const std::string& format)> restricted;
-  /// What Family::packed_format answers for values of this PackedValues::format; nothing where the query's are never packed so.
+  /// Family::packed_format's name for this PackedValues::format; nothing if the query's values are never packed so.
   std::function<std::optional<std::string>(const std::string& format)> family_format;
-  /// Values that are laid out as the query says, in a format, for the task's topology or one of the same structure.
+  /// Packs values, laid out as the query says, into a format, for the task's topology or one of the same structure.
   std::function<PackedValues(const Topology& topology, const std::string& format, const void* values)> pack;
-  /// What that runs.
+  /// The kernel that packs.
   std::function<PackingKernel(const std::string& format)> kernel;
 };
 
-/// One query to plan, and what of its operation the planner needs for that.
+/// One query to plan, with its topology and what the planner needs of its operation.
 struct Task {
   std::shared_ptr<const ops::Query> query;
   Topology topology;                                       ///< empty for operations without one
@@ -46,24 +46,24 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   const std::shared_ptr<Session>& session() const { return session_; }
 
-  /// capture_active, invalid_argument (empty handle) or wrong_device; `what` is what the caller wanted: "plan SpMM".
+  /// Throws capture_active, invalid_argument (empty handle) or wrong_device; `what` is the caller's purpose: "plan SpMM".
   void require_usable(const Topology& topology, Stream stream, const std::string& what) const;
 
-  /// What kernels see of a topology, or of its transpose, which is made for them.
+  /// Statistics of a topology, or of its transpose, whose row offsets are made if they are missing.
   virtual TopologyStatistics statistics(const Topology& topology, bool transposed) const;
 
   /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, missing_choice, out_of_memory.
   Choice choose(const Task& task, const PlanOptions& options) const;
-  /// The same for every task of one plan, which share the budget. Where values are packed once, all choices read one format (shared_format): tasks
-  /// whose own choice reads another are decided again.
+  /// As choose, for all tasks of one plan, which share the budget. If values are packed once, all choices read one
+  /// format (shared_format): tasks whose own choice reads another are decided again.
   virtual std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
 
-  /// The old choice for a query that differs in its topology's statistics only. Nothing where a kernel would have to change.
+  /// The old choice for a query that differs only in its topology's statistics. Nothing if a kernel would have to change.
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
 
   Explanation explain(const Choice& choice, Detail detail) const;
 
-  /// Decides anew from now on: the caches may say something else.
+  /// Drops the memoised decisions: the caches may have changed.
   void forget() const { memo_.clear(); }
 
  protected:

@@ -21,7 +21,7 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
   try {
     for (const auto& [field, value] : text.problem) ops::set_field(query->problem, fmt::format("{}={}", field, value));
   } catch (const Error&) {
-    return nullptr;  // of another version
+    return nullptr;  // the key is of another version
   }
   const Features& features = key.features;
   if constexpr (requires { query->problem.index; }) {

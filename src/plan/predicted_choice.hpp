@@ -1,4 +1,4 @@
-// What the cost model would choose for a problem that is known by its key alone: for judging it by what was measured.
+// The cost models' choice for a problem that is known only by its key, to compare it with measurements.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,8 @@
 
 namespace vostok::plan {
 
-/// The query that such a key was made of, as far as the key tells: rows are
-/// taken to be sorted, without duplicates and none of them empty. Nothing where
-/// the key names an operation, a field or a value that this version does not know.
+/// The query that a key was made of, as far as the key tells. Rows are assumed sorted, without duplicates, and not
+/// empty. Nothing if the key names an operation, a field or a value that this version does not know.
 std::shared_ptr<ops::Query> query_of(const ProblemKey& key, const device::Device& device);
 
 /// Family and config of Effort::heuristic; nothing where there is no query, or no family serves it.

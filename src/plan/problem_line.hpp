@@ -1,4 +1,4 @@
-// A problem as the line of a problem file that describes it: what follows `vostok run`, without the matrix.
+// A problem as a line of a problem file: the arguments of `vostok run`, without the matrix.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int poison_byte = 0xff;
 
-/// What a call moves at least: formats differ in how they hold the structure.
+/// The least bytes that a call moves: it omits the structure, which each format stores in its own way.
 std::int64_t least_moved_bytes(const tune::Case& operands) {
   std::int64_t bytes = 0;
   for (const tune::CaseOperand& operand : operands.operands()) bytes += operand.bytes;
@@ -109,7 +109,7 @@ std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKer
 std::optional<std::string> RaceSubject::verify(const tune::Compiled& compiled) {
   const device::Device& device = session_.device();
   const Stream stream = device.own_stream();
-  // What a candidate reads of its workspace it must have written.
+  // Poison shows whether a candidate reads workspace that it has not written.
   if (workspace_) device.fill(stream, workspace_.data(), poison_byte, workspace_.bytes());
   const tune::Check check = case_->verify(compiled.enqueue);
   if (check.wrong.empty()) return std::nullopt;

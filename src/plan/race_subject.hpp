@@ -1,4 +1,4 @@
-// Candidates of any operation as the tuner sees them: compiled by the session's kernels, run on a Case.
+// Candidates of any operation as the tuner sees them: compiled by the session's Kernels, run on a Case.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ namespace vostok::plan {
 
 class RaceSubject : public tune::Subject {
  public:
-  /// Makes the operands, and a workspace that every candidate shares. Where the query's policy is cold: so many copies of the operands, taken in
-  /// turn, that the cache cannot hold them, and calls follow one another as a model's layers do. Where those would be too many, or there is no
-  /// memory for them, the cache is flushed. Errors: out_of_memory.
+  /// Makes the operands, and a workspace that all candidates share. If the policy is cold, calls cycle through so many
+  /// copies of the operands that the cache cannot hold them, one after another as a model's layers do. If that takes
+  /// too many copies or too much memory, the cache is flushed. Errors: out_of_memory.
   RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
@@ -44,9 +44,9 @@ class RaceSubject : public tune::Subject {
   const Task& task_;
   std::unique_ptr<tune::Case> case_;
   device::Buffer workspace_;
-  std::mutex mutex_;  ///< guards what is packed: candidates are compiled ahead on several threads
+  std::mutex mutex_;  ///< guards the packed values: several threads compile candidates ahead
   std::vector<Lane> lanes_;
-  std::shared_ptr<device::TimedSequence> flush_;  ///< absent where the policy is warm, or the lanes are enough
+  std::shared_ptr<device::TimedSequence> flush_;  ///< absent if the policy is warm, or there are enough lanes
 };
 
 }  // namespace vostok::plan

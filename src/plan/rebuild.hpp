@@ -1,4 +1,4 @@
-// From the text of a task to the task (plan/task_text.hpp), for one operation. Its Operation names the type of its queries: `Query`.
+// From a task's text back to the task (plan/task_text.hpp), for one operation. Its Operation names its query type: `Query`.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// The most thoroughly measured time of a config; nothing where it was not measured.
+/// The time of a config, from its most thorough measurement; nothing if it was not measured.
 std::optional<double> time_of(const TunedProblem& tuned, const std::string& family, const FieldMap& config) {
   const TrialRecord* found = nullptr;
   for (const TrialRecord& trial : tuned.trials)
@@ -19,7 +19,7 @@ std::optional<double> time_of(const TunedProblem& tuned, const std::string& fami
   return found != nullptr ? found->median_us : std::nullopt;
 }
 
-/// What the planner would know of a problem's kind had the problem not been tuned on devices of this model.
+/// The winners that the planner would know if this problem had not been tuned on devices of this model.
 std::vector<StoredWinner> other_winners(std::span<const TunedProblem> tuned, const TunedProblem& left_out) {
   std::vector<StoredWinner> rows;
   for (const TunedProblem& other : tuned) {

@@ -1,4 +1,5 @@
-// How good a choice is that was made without measuring: by leaving each tuned problem out and choosing for it as if it had not been tuned.
+// The quality of choices made without measuring: each tuned problem is left out in turn, and chosen for
+// as if it had not been tuned.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,7 @@ struct TunedProblem {
   std::vector<TrialRecord> trials = {};
 };
 
-/// What one tuned problem takes by each way of choosing; nothing where that gives no choice, or one that was never measured on this problem.
+/// The time of one tuned problem by each way of choosing; nothing if a way gives no choice, or one never measured on this problem.
 struct LeftOut {
   ProblemKey problem = {};
   DeviceKey device = {};
@@ -32,19 +33,19 @@ struct LeftOut {
   std::optional<double> default_us = {};         ///< of the fastest family's default config
 };
 
-/// Family and config that the cost model would take; nothing where that is not known.
+/// The cost models' family and config; nothing if they are not known.
 using Predictor = std::function<std::optional<std::pair<std::string, FieldMap>>(const ProblemKey& problem, const DeviceKey& device)>;
 
-/// One entry for each tuned problem with a winner. For each, its rows on every device of its model are hidden, and the planner's order of
-/// neighbours (plan/nearest.hpp) is followed to the first choice that was measured on the problem: the others stand for choices that the rules
-/// would forbid there.
+/// One entry for each tuned problem with a winner. Its rows on every device of its model are hidden, and the planner's
+/// order of neighbours (plan/nearest.hpp) is followed to the first choice that was measured on the problem. Earlier
+/// ones stand for choices that the rules would forbid there.
 std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predictor& predicted);
 
-/// Times over the best, in all.
+/// Slow-down over the best, over all problems.
 struct Regret {
   std::string way = {};  ///< "neighbour", "heuristic", "default"
-  int problems = 0;      ///< that this way gave a measured choice for
-  int absent = 0;        ///< that it did not
+  int problems = 0;      ///< for which this way gave a measured choice
+  int absent = 0;        ///< for which it did not
   double geomean = 0;    ///< 0 where there is none
   double worst = 0;
   std::string worst_problem = {};

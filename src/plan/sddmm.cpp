@@ -36,7 +36,7 @@ struct Operation<Sddmm> {
     const auto lhs = ops::stored_matrix(problem.lhs_layout, statistics.rows, n, problem.lhs_leading, problem.lhs_stride);
     const auto rhs = ops::stored_matrix(problem.rhs_layout, statistics.cols, n, problem.rhs_leading, problem.rhs_stride);
     const Region stored = array_region(statistics.nonzeros, output, problem.batch, problem.output_stride);
-    // Without a stride one C is for the whole batch.
+    // A stride of 0 means one C for the whole batch.
     const Region multiplier =
         array_region(statistics.nonzeros, problem.element, problem.multiplier_stride != 0 ? problem.batch : 1, problem.multiplier_stride);
     return {{{"lhs", needed_if(n > 0), in, matrix_region(lhs, problem.element, problem.batch)},

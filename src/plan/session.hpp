@@ -44,11 +44,11 @@ class Session {
   std::int64_t max_workspace_bytes() const { return max_workspace_bytes_; }
   DeviceKey device_key() const;
 
-  /// Releases memory behind the work that `used` recorded; where that is not known, when the session ends.
+  /// Releases memory after the work that `used` recorded or, if that work is not known, when the session ends.
   void release(void* memory, const StreamSet& used) noexcept;
 
-  /// Errors: after_fork where another process made the session, capture_active where `stream` is being captured.
-  /// `what` is what the caller wanted, e.g. "plan SpMM".
+  /// Errors: after_fork if another process made the session, capture_active if `stream` is being captured. `what` is
+  /// the caller's purpose, e.g. "plan SpMM".
   void require_no_capture(Stream stream, std::string_view what) const;
 
  private:
@@ -64,7 +64,7 @@ class Session {
   std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<ops::StepKernels> step_kernels_;
   std::mutex mutex_;
-  std::vector<void*> kept_;  ///< memory whose users are not known
+  std::vector<void*> kept_;  ///< memory whose users are not known, kept until the end
 };
 
 }  // namespace vostok::plan

@@ -17,13 +17,13 @@ constexpr double not_served = std::numeric_limits<double>::infinity();
 
 std::string format_of(const Task& task, const Decision& decision) { return decision.family->packed_format(*task.query, decision.config); }
 
-/// Tasks that share a format have one.
+/// The packing of a task, which every task that shares a format has.
 const TaskPacking& packing_of(const Task& task) {
   if (!task.packing) fail(ErrorCode::internal, "cannot choose a packed format: a task passes values at every call");
   return *task.packing;
 }
 
-/// How much longer a task takes where it reads this format. What was tuned is not beaten by a prediction: at least 1.
+/// The slow-down of a task that reads this format. At least 1: a prediction does not beat a tuned choice.
 double slowdown(const Task& task, const Decision& own, const std::string& format, std::int64_t max_workspace_bytes) {
   if (format_of(task, own) == format) return 1;
   std::string reasons;
@@ -31,7 +31,7 @@ double slowdown(const Task& task, const Decision& own, const std::string& format
   return other ? std::max(1.0, other->us / own.family->predict_us(*task.query, own.config)) : not_served;
 }
 
-/// Each once, that of the last task first; CSR last.
+/// The tasks' formats, each once, the last task's first; CSR comes last.
 std::vector<std::string> formats_of(std::span<const Task> tasks, std::span<const std::shared_ptr<const Decision>> own) {
   std::vector<std::string> formats;
   const auto add = [&](std::string format) {

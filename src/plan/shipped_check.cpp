@@ -20,7 +20,7 @@ constexpr double tie = 0.02;
 
 tune::Candidate candidate_of(const Decision& decision) { return {.family = std::string(decision.family->name()), .config = decision.config}; }
 
-/// Nothing where it cannot be said in the time, or the operands do not fit in memory.
+/// Races both; nothing if the time does not allow a verdict, or the operands do not fit in memory.
 std::optional<tune::Verdict> try_out(Session& session, const Task& task, const Decision& stored, const Decision& standard) {
   const std::vector<tune::Candidate> both = {candidate_of(stored), candidate_of(standard)};
   try {

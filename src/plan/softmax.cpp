@@ -11,7 +11,7 @@ namespace plan {
 
 namespace {
 
-/// A softmax has no n: one choice serves every call, if there is anything to store.
+/// No n: one choice serves every call, if there is anything to store.
 std::vector<ops::SizeRange> one_choice(bool stores) { return stores ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>(); }
 
 }  // namespace

@@ -107,7 +107,7 @@ struct Operation<Spmm> {
     const Spmm& problem = state.problem;
     if (problem.value_lifetime != ValueLifetime::persistent) return;
     const Choice* choice = state.main_choice();
-    // All choices read one format. Without any, whatever is packed is not read; an empty batch has none.
+    // All choices read one format. Without a choice no packed value is read; an empty batch has no sets.
     if (choice == nullptr) state.packed = PackedKind{.element = problem.element, .sets = problem.batch == 0 && problem.values_per_batch ? 0 : 1};
     else
       state.packed = packed_kind(static_cast<const ops::SpmmQuery&>(*choice->query),

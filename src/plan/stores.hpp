@@ -48,8 +48,8 @@ struct ProblemKey {
   std::string exact = {};
   Features features = {};
   std::string policy = "warm";
-  /// For look-ups, never stored: `exact` without what is done beside the product (a bias, an activation), whose choices
-  /// serve too. Empty where nothing is.
+  /// For look-ups, never stored: `exact` without what is fused to the product (a bias, an activation); choices tuned
+  /// for that serve too. Empty if nothing is fused.
   std::string plain = {};
 };
 
@@ -70,17 +70,17 @@ struct TrialRecord {
   std::int64_t measured_at = 0;  ///< Unix seconds
 };
 
-/// The reason of a trial that was measured where everything may run (FirstRun::this_process), and not looked at.
+/// The reason of a trial that was measured where everything may run (FirstRun::this_process), but not verified.
 inline constexpr const char* not_verified = "not verified";
 
-/// Whether a trial says that its code must not run again. "faulted" does not where the reason, as older versions wrote
-/// it, is a signal by which others had ended the worker: that told nothing of the code.
+/// Whether a trial bans its code. "faulted" does not if the reason, as older versions wrote it, is a signal by which
+/// others had ended the worker: that says nothing about the code.
 bool is_failure(std::string_view status, std::string_view reason);
 
-/// Whether a trial says that its code was verified, and right.
+/// Whether a trial shows that its code was verified and is right.
 inline bool is_pass(std::string_view status, std::string_view reason) { return status == "measured" && reason.empty(); }
 
-/// What is stored about machine code, whatever the problem and the device. A failure outweighs passes.
+/// What is stored about machine code, for all problems and devices. One failure outweighs all passes.
 struct CodeStanding {
   bool passed = false;       ///< measured, and verified
   std::string failure = {};  ///< the status of a trial that failed; empty: none did
@@ -99,11 +99,11 @@ struct WinnerRecord {
   std::string library_version = {};
 };
 
-/// A winner of one problem that a known fault keeps from being used.
+/// A winner of one problem that is not used because of a known fault.
 struct MaskedWinner {
   WinnerRecord winner = {};
   bool own = false;     ///< of the user's own cache
-  std::string by = {};  ///< which rule of which file says so, and why
+  std::string by = {};  ///< which rule of which file excludes it, and why
 };
 
 /// A winner and how it was found.
@@ -113,24 +113,25 @@ struct WinnerMatch {
   Features features = {};  ///< of the problem it was measured on
   Provenance provenance = Provenance::tuned_here;
   double distance = 0;  ///< 0 for the same problem
-  bool plain = false;   ///< tuned for the problem of ProblemKey::plain
+  bool plain = false;   ///< tuned for ProblemKey::plain
 };
 
 class TuningStore {
  public:
   virtual ~TuningStore() = default;
-  /// Candidates for a decision, best first: the same problem and device through the layers in order, then the same without what is done
-  /// beside its product, then the nearest problem of these exact parts on this device below the documented distance, then the nearest
-  /// device. May be empty. The caller revalidates each against the rules and takes the first that stands.
+  /// Candidates for a decision, best first. The order: the same problem and device through the layers, the same without
+  /// the fused epilogue, the nearest problem of these exact parts on this device within the documented distance, the
+  /// nearest device. May be empty. The caller checks each against the rules and takes the first that passes.
   virtual std::vector<WinnerMatch> find(const ProblemKey& problem, const DeviceKey& device) = 0;
-  /// Of these, those for this very problem, or the same without what is done beside its product, on a device of this model. There are far
-  /// fewer rows to read than for neighbours.
+  /// Only the matches of find for this very problem, or for it without its epilogue, on a device of this model. Reads
+  /// far fewer rows than a search for neighbours.
   virtual std::vector<WinnerMatch> find_same(const ProblemKey& problem, const DeviceKey& device) = 0;
-  /// Choices for this very problem that find_same leaves out because of known faults, for explanations. A store without such rules has none.
+  /// Choices for this very problem that find_same omits because of known faults, for explanations. None in a
+  /// store without such rules.
   virtual std::vector<MaskedWinner> masked(const ProblemKey& /*problem*/, const DeviceKey& /*device*/) { return {}; }
   /// Every trial stored for exactly this problem and device.
   virtual std::vector<TrialRecord> trials(const ProblemKey& problem, const DeviceKey& device) = 0;
-  /// What all layers together know of this machine code.
+  /// The passes and failures of this machine code, over all layers.
   virtual CodeStanding standing(const std::string& code_digest) = 0;
   /// Adds or replaces trials (same family, config and code digest); published together, at once.
   virtual void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) = 0;
@@ -138,7 +139,7 @@ class TuningStore {
   virtual void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) = 0;
 };
 
-/// What identifies code: `key` decides, the rest is recorded beside it.
+/// The identity of code: `key` decides, the rest is recorded for information.
 struct CodeEntry {
   std::string key = {};
   std::string family = {};
@@ -157,13 +158,13 @@ class CodeStore {
   virtual void drop(const std::string& key) = 0;
 };
 
-/// Neither reads nor keeps anything: for contexts without a cache.
+/// The two stores of a context: tuned choices, and compiled code.
 struct Stores {
   std::shared_ptr<TuningStore> tuning = {};  ///< never null
   std::shared_ptr<CodeStore> code = {};      ///< never null
 };
 
-/// In memory only: what a disabled or failing cache degrades to.
+/// In memory only: the fallback of a disabled or failing cache.
 Stores memory_stores();
 
 }  // namespace vostok::plan

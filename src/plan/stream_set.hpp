@@ -23,7 +23,7 @@ class StreamSet {
     overflowed_.store(true, std::memory_order_relaxed);
   }
 
-  /// More streams than slots: which work uses the object is not known.
+  /// True after more streams than slots: which work uses the object is then unknown.
   bool overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
 
   std::vector<Stream> streams() const {
@@ -37,8 +37,8 @@ class StreamSet {
   /// 0 is a free slot, so that nullptr (the legacy stream) needs another mark. Handles are aligned: + 1 is unambiguous.
   static std::uintptr_t encode(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(lasting(stream)) + 1; }
 
-  /// A thread's default stream has no name in other threads, one of which may be the last to hold the object. The legacy stream
-  /// waits for all of them, as for every blocking stream.
+  /// Replaces handles that other threads cannot use. A thread's default stream has no name in other threads, one of
+  /// which may be the last to hold the object. The legacy stream waits for it, as for every blocking stream.
   static Stream lasting(Stream stream) noexcept { return stream == legacy_stream || stream == per_thread_stream ? nullptr : stream; }
 
   std::array<std::atomic<std::uintptr_t>, 16> slots_ = {};

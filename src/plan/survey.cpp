@@ -13,7 +13,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// Decides as planning does, but loads nothing, and notes what it found.
+/// A planner that decides as planning does, but loads nothing and records what it found.
 class SurveyPlanner final : public Planner {
  public:
   SurveyPlanner(std::shared_ptr<Session> session, Survey& survey) : Planner(std::move(session)), survey_(survey) {}
@@ -45,7 +45,7 @@ class SurveyPlanner final : public Planner {
     return {.expression = request.expression, .stored = session()->kernels().has(request, shared_bytes)};
   }
 
-  /// All choices of a plan read one format.
+  /// Looks at one decision only: all choices of a plan read one format.
   void note_packing(const Task& task, const Decision& decision) const {
     if (!task.packing) return;
     const PackingKernel kernel = task.packing->kernel(decision.family->packed_format(*task.query, decision.config));
@@ -63,7 +63,7 @@ class SurveyPlanner final : public Planner {
     built([&] { task.topology.state()->pointers(decision.family->needs(query, decision.config)); });
   }
 
-  /// False, and a note, where a kernel of the library's own steps is missing.
+  /// False, after noting it, if a kernel of the library's own steps is missing.
   template <class Build>
   bool built(const Build& build) const {
     try {

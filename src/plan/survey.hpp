@@ -1,4 +1,5 @@
-// What a plan would take, and what of it is missing, found without making it: for errors that name everything, and for `vostok doctor --problems`.
+// What a plan would need, and what of it is missing, found without making the plan: for errors that name everything,
+// and for `vostok doctor --problems`.
 #pragma once
 
 #include <functional>
@@ -30,22 +31,23 @@ struct SurveyedChoice {
 
 struct Survey {
   std::vector<SurveyedChoice> choices = {};
-  std::vector<SurveyedKernel> packing = {};  ///< what Plan::pack runs, where values are packed once; planning does without
-  /// Of the topology's derived forms (transpose, row order, packed strips, ...), why they cannot be made: the first kernel that each lacks; on a
-  /// device that only compiles, of the steps that take the structure from device memory, too.
+  std::vector<SurveyedKernel> packing = {};  ///< the kernels of Plan::pack, if values are packed once; planning does not need them
+  /// Why derived forms of the topology (transpose, row order, packed strips, ...) cannot be made: the first missing kernel
+  /// of each. On a device that only compiles, also the missing steps that would take the structure from device memory.
   std::vector<std::string> missing_forms = {};
 
-  std::vector<std::string> missing_choices() const;  ///< the queries in words of those that are not tuned
-  std::vector<std::string> missing_kernels() const;  ///< expressions, each once: those of choices, then of packing
+  std::vector<std::string> missing_choices() const;  ///< descriptions of the queries whose choice is not tuned
+  std::vector<std::string> missing_kernels() const;  ///< expressions, each once: first those of choices, then of packing
 
   bool plans_without_compiler() const;
   bool packs_without_compiler() const;
 };
 
-/// `make` calls make_plan for the problem with the planner that it is given. Errors: those of planning, but not missing_kernel and missing_choice.
+/// `make` calls make_plan for the problem with the planner it is given. Errors: those of planning, except
+/// missing_kernel and missing_choice.
 Survey survey(const std::shared_ptr<Session>& session, const std::function<void(const Planner&)>& make);
 
-/// The error of a plan that lacks something, in one sentence that names all of it.
+/// The error of a plan with missing parts, in one sentence that names all of them.
 Error shortage(const Session& session, const Survey& survey, const Error& first);
 
 }  // namespace vostok::plan

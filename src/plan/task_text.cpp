@@ -15,7 +15,7 @@ struct Rebuilder {
   Task (*rebuild)(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 };
 
-/// One for each that ops::operations() lists.
+/// One entry for each operation of ops::operations().
 constexpr std::array rebuilders = {
     Rebuilder{"spmm", &rebuild<Spmm>},
     Rebuilder{"sddmm", &rebuild<Sddmm>},
@@ -42,7 +42,7 @@ TopologyStatistics statistics_of(const Features& features) {
 TaskText text_of(const ops::Query& query) {
   auto fields = parse_field_map(query.identity);
   if (!fields) fail(ErrorCode::internal, "cannot read a problem back: \"{}\"", query.identity);
-  // What narrows the choice of candidates is not the problem's.
+  // These fields narrow the choice of candidates and are not part of the problem.
   fields->erase("family");
   fields->erase("packed_format");
   return {.operation = std::string(query.operation), .problem = *std::move(fields), .n = query.n, .policy = query.policy};
@@ -51,14 +51,14 @@ TaskText text_of(const ops::Query& query) {
 std::optional<TaskText> text_of(const ProblemKey& key) {
   auto fields = parse_field_map(key.exact);
   if (!fields) return std::nullopt;
-  // What a plan adds to its problem's fields where it restricts its choices.
+  // Takes out the fields that a plan adds if it restricts its choices.
   const auto take = [&](const char* field) -> std::optional<std::string> {
     const auto node = fields->extract(field);
     return node ? std::optional(node.mapped()) : std::nullopt;
   };
   const auto family = take("family");
   const auto format = take("packed_format");
-  // A stride that follows the structure is in the key by what it is a multiple of: a packed one is the default.
+  // A stride that follows the structure is stored in the key by its divisibility: "packed" is the default.
   std::erase_if(*fields, [](const auto& field) { return field.second == "packed"; });
   const std::int64_t n = key.features.n;
   if (n > 0) fields->emplace("n", std::to_string(n));

@@ -1,4 +1,4 @@
-// What the tools check before they queue anything, and what they make handles of.
+// Checks of the tools before they queue anything, and the handles they return.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline void require_shape(const char* what, std::int64_t rows, std::int64_t cols
   if (cols < 0 || cols > most) fail(ErrorCode::invalid_argument, "cannot {}: cols = {} is not in [0, 2^31)", what, cols);
 }
 
-/// A matrix that is read or written: its leading dimension with the default filled in.
+/// The leading dimension of a matrix, with the default filled in; checks the matrix.
 inline std::int64_t checked_leading(const char* what, const void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading, Dtype element) {
   if (name(element) == nullptr) fail(ErrorCode::invalid_argument, "cannot {}: element = {} is no enumerator", what, static_cast<int>(element));
   if (data == nullptr && rows > 0 && cols > 0) fail(ErrorCode::invalid_argument, "cannot {}: dense.data is null", what);
@@ -36,7 +36,7 @@ inline std::int64_t checked_leading(const char* what, const void* data, std::int
   return leading != 0 ? leading : cols;
 }
 
-/// What is written shares no element with what is read.
+/// Requires that the output shares no element with the input.
 inline void require_apart(const char* what, const void* output, const Region& written, const void* input, const Region& read) {
   if (output == nullptr || input == nullptr) return;
   const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(input) - reinterpret_cast<std::uintptr_t>(output));
@@ -50,25 +50,25 @@ inline const std::shared_ptr<TopologyState>& checked_state(const char* what, con
   return topology.state();
 }
 
-/// What kernels were to write is not there on a device that only compiles. Errors: no_device.
+/// Fails on a device that only compiles, where no kernel writes the result. Errors: no_device.
 inline void require_results(const char* what, const device::Device& device) {
   if (device.only_compiles()) fail(ErrorCode::no_device, "cannot {} on {}: the context was opened to compile only", what, device.info().name);
 }
 
-/// The library's own stream, behind what `stream` has queued so far.
+/// The library's own stream, ordered after the work queued so far on `stream`.
 inline ops::Queue queue_behind(Session& session, Stream stream) {
   session.device().wait_for(stream);
   return {session.device(), session.step_kernels(), session.device().own_stream()};
 }
 
-/// The given stream itself. Where that is the legacy stream, the library's own waits for it too: what comes next sees what is written, and
-/// nothing is queued while the driver bars that stream (capture_active).
+/// The given stream itself. If that is the legacy stream, the library's own waits for it too, so that later library
+/// work sees what is written. Nothing is queued while the driver bars that stream (capture_active).
 inline ops::Queue queue_on(Session& session, Stream stream) {
   if (stream == nullptr || stream == legacy_stream) session.device().wait_for(legacy_stream);
   return {session.device(), session.step_kernels(), stream};
 }
 
-/// Memory whose last use was waited for, as a handle to its first `bytes`. The session lives as long as the memory: it owns the device.
+/// A handle to the first `bytes` of memory whose last use has completed. It keeps the session alive, which owns the device.
 inline DeviceArray array_of(const std::shared_ptr<Session>& session, ops::QueuedMemory memory, std::int64_t bytes) {
   if (!memory) return {};
   return {std::shared_ptr<void>(memory.give_away(), [session](void* pointer) { session->device().release_behind(pointer, {}); }), bytes};

@@ -16,7 +16,7 @@ void require_bytes(const char* what, std::int64_t bytes) {
   if (bytes > most_bytes) fail(ErrorCode::out_of_memory, "cannot {}: {} bytes are more than any memory holds", what, bytes);
 }
 
-/// What a copy reads and writes. Nothing is to be copied where `bytes` is 0.
+/// Checks the operands of a copy. Pointers may be null if `bytes` is 0.
 void require_copyable(const Session& session, const char* what, const void* device, const void* host, std::int64_t bytes, Stream stream) {
   session.require_no_capture(stream, what);
   require_results(what, session.device());
@@ -32,7 +32,7 @@ DeviceArray make_array(const std::shared_ptr<Session>& session, std::int64_t byt
   session->device().require_here(what);
   require_bytes(what, bytes);
   const ops::Queue queue(session->device(), session->step_kernels(), session->device().own_stream());
-  // The emulator's memory ends at a guard: only whole lines of 256 bytes begin at one, too.
+  // The emulator's memory ends at a guard page; its start is aligned to 256 bytes only if the size is a multiple of 256.
   return array_of(session, {queue, ops::QueuedMemory::bytes_of<char>(bytes)}, bytes);
 }
 

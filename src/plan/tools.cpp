@@ -31,7 +31,7 @@ CsrView view_of(const ops::CsrArrays& arrays) {
   return view;
 }
 
-/// The permutation is complete once the topology is: both come from the same stream.
+/// The permuted topology. The permutation is complete once the topology is, since both come from the same stream.
 PermutedTopology permuted(const std::shared_ptr<plan::Session>& session, const ops::CsrArrays& arrays, ops::QueuedMemory positions) {
   plan::require_results("permute topology", session->device());
   Topology topology(std::make_shared<TopologyState>(session, view_of(arrays), nullptr));
@@ -40,7 +40,7 @@ PermutedTopology permuted(const std::shared_ptr<plan::Session>& session, const o
 
 ops::QueuedMemory make_positions(const ops::Queue& queue, std::int64_t nonzeros) { return {queue, nonzeros * std::int64_t{sizeof(std::int32_t)}}; }
 
-/// The structure itself, for kernels that a user's stream runs.
+/// The CSR arrays of the structure, for kernels on a user's stream.
 ops::CsrArrays used_arrays(TopologyState& state, Stream stream) {
   state.note_use(stream);
   return state.arrays();
@@ -87,7 +87,7 @@ PermutedTopology sorted(const Topology& topology, Stream stream) {
   TopologyState& state = *plan::checked_state("sort topology", topology, stream);
   const ops::Queue queue = plan::queue_behind(*state.session(), stream);
   state.note_use(queue.stream());
-  // The transpose lists its entries by column, and its transpose lists those by row: columns then ascend in every row.
+  // Transposing twice sorts: the transpose lists its entries by column, and its transpose lists those by row.
   const ops::TopologyPointers pointers = state.pointers({.index = IndexType::automatic, .transposed = true});
   ops::CsrArrays arrays = state.arrays();
   const ops::QueuedMemory columns(queue, arrays.nonzeros * size_of(ops::integer_type(arrays.index)));

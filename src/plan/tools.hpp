@@ -21,7 +21,7 @@ Topology make_mask(const std::shared_ptr<Session>& session, const UniformMask& m
 Topology make_mask(const std::shared_ptr<Session>& session, const BlockMask& mask, Stream stream);
 Topology make_mask(const std::shared_ptr<Session>& session, const BandedMask& mask, Stream stream);
 Topology make_mask(const std::shared_ptr<Session>& session, const AttentionMask& mask, Stream stream);
-/// The same mask, made here: for what has no device, or one that only compiles.
+/// The same mask made on the host, for programs without a device or with one that only compiles.
 sparse::Csr host_mask(const AttentionMask& mask);
 
 }  // namespace vostok::plan

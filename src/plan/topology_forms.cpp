@@ -184,7 +184,7 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows();
   const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
-  const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more where a strip has an odd number
+  const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more for each strip with an odd number
   using Memory = ops::QueuedMemory;
   const std::int64_t headers = strips * packed_header_words(grain), left_starts = grain == PackedGrain::four ? rows + 1 : 0;
   const std::int64_t offsets_bytes = Memory::bytes_of<std::uint32_t>(strips + 1);

@@ -27,14 +27,14 @@ ops::QueuedMemory upload(const ops::Queue& queue, const std::vector<T>& values) 
   return memory;
 }
 
-/// Not thread-safe: its topology guards it.
+/// Not thread-safe: TopologyState locks it.
 struct TopologyForms {
   TopologyStatistics statistics;
   bool wide_offsets = false;               ///< int64, from 2^31 nonzeros on
-  std::vector<std::int64_t> host_offsets;  ///< where the structure came from the host: forms that need no columns are made there
+  std::vector<std::int64_t> host_offsets;  ///< if the structure came from the host: forms that need no columns are made from these
   ops::QueuedMemory row_offsets;
   ops::QueuedMemory column_indices;  ///< of the narrowest type
-  ops::QueuedMemory wide_columns;    ///< int32, where those are narrow and these were asked for
+  ops::QueuedMemory wide_columns;    ///< int32, if column_indices are narrower and these were needed
   ops::QueuedMemory row_order;
   ops::QueuedMemory value_positions;  ///< of a transpose
 
@@ -67,12 +67,12 @@ struct TopologyForms {
   };
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
-  // Of packed forms some parts are read by packing alone: structures point to them until release_packing.
+  // Some parts of packed forms are read only by packing; structures point to them until release_packing.
 
   struct PackedParts {
-    ops::QueuedMemory offsets;         ///< what products read: unit_offsets and left_starts
-    ops::QueuedMemory tables;          ///< what packing reads beside, but for what is
-    ops::QueuedMemory left_over = {};  ///< left over
+    ops::QueuedMemory offsets;         ///< read by products: unit_offsets and left_starts
+    ops::QueuedMemory tables;          ///< every other table, read only by packing, except
+    ops::QueuedMemory left_over = {};  ///< the left-over entries
     PackedStructure structure = {};
   };
   std::map<PackedGrain, PackedParts> packed;
@@ -82,8 +82,8 @@ struct TopologyForms {
     ops::QueuedMemory starts = {};
     ops::QueuedMemory counts = {};
     ops::QueuedMemory codes = {};
-    ops::QueuedMemory firsts = {};     ///< read by packing alone,
-    ops::QueuedMemory positions = {};  ///< like these; a copy: it stays where the source is released
+    ops::QueuedMemory firsts = {};     ///< read only by packing,
+    ops::QueuedMemory positions = {};  ///< like these; a copy, since it must outlive the source
     PackedRuns structure = {};
   };
   std::map<int, RunTable> run_tables;  ///< by the bits of gaps
@@ -92,14 +92,14 @@ struct TopologyForms {
     ops::QueuedMemory groups;
     ops::QueuedMemory headers = {};
     ops::QueuedMemory nonzero_offsets = {};
-    ops::QueuedMemory unit_offsets = {};  ///< all that products read
+    ops::QueuedMemory unit_offsets = {};  ///< the only part that products read
     ops::QueuedMemory sources = {};
     SparseStructure structure = {};
     bool made = false;
   };
   SparseParts sparse;
 
-  /// Whether a packed form is made that `needs` asks for, and whether there is any.
+  /// Whether any packed form that `needs` names exists; has_any_packed: whether any exists at all.
   bool has_packed(const ops::TopologyNeeds& needs) const {
     return (needs.packed_strips && packed.contains(PackedGrain::pair)) || (needs.packed_fours && packed.contains(PackedGrain::four)) ||
            (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) || (needs.sparse_strips && sparse.made);
@@ -108,21 +108,22 @@ struct TopologyForms {
 
   IndexType stored_index() const { return ops::narrowest_index(statistics.cols); }
   ops::CsrArrays arrays() const;
-  /// The column indices in a type that derive() was asked for.
+  /// The column indices in a type that an earlier derive() requested.
   const void* columns(IndexType index) const;
 
-  /// Queues what is missing of `needs`; sets `queued` as soon as something is, even where a later form cannot be had. Waits where packed
-  /// forms are made, to know their size. Errors: unsupported (a form with 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of
-  /// more than 65536 columns, packed and sparse strips where a row names a column twice, tiles, panels and packed runs of rows that are not sorted).
+  /// Queues whatever of `needs` is missing. Sets `queued` as soon as something is queued, even if a later form fails.
+  /// Waits for packed forms, whose size is computed on the device. Errors: unsupported (a form with 32-bit numbers of
+  /// more than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns, packed and sparse strips if a row names a
+  /// column twice, tiles, panels and packed runs of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
   std::int64_t bytes() const;
-  /// Gives all memory back, behind the work that `used` recorded.
+  /// Releases all memory after the work that `used` recorded.
   void release(Session& session, const StreamSet& used) noexcept;
-  /// The same of all but packed forms.
+  /// Releases everything except packed forms.
   void release_source(Session& session, const StreamSet& used) noexcept;
-  /// Of packed forms what packing alone reads.
+  /// Releases the parts of packed forms that only packing reads.
   void release_packing(Session& session, const StreamSet& used) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What a topology keeps: its CSR arrays until they are released, what packing reads until that is, and what identifies the structure from then on.
+// What a topology keeps: its CSR arrays and what packing reads, until they are released, and the structure's identity afterwards.
 #include <utility>
 
 #include "base/boundary.hpp"
@@ -72,7 +72,7 @@ void TopologyState::release_packing() {
   transposed_.release_packing(*session_, used_);
 }
 
-/// What the structure is must be known by then.
+/// Makes the structure's identity known first: it cannot be computed afterwards.
 void TopologyState::give_source_back() {
   if (released_) return;
   require_unread("source", source_);
@@ -97,7 +97,7 @@ const sparse::CodedStructure& TopologyState::coded_structure() {
   return coded_;
 }
 
-/// Its digest and its code, of one copy. Once known they stay: others may read them.
+/// Computes the digest and the code from one host copy. Once known they do not change, since others may be reading them.
 void TopologyState::know_structure() {
   if (!digest_.empty() && !coded_.coding.empty()) return;
   const sparse::Csr structure = host_copy();

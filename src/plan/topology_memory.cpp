@@ -1,4 +1,4 @@
-// Which device memory the forms of a topology hold, how much, and what of it is given back when.
+// The device memory that a topology's forms hold, its size, and which of it each release frees.
 #include "plan/topology_forms.hpp"
 
 namespace vostok::plan {

@@ -29,7 +29,7 @@ void require_sizes(const CsrView& csr) {
 }
 
 void require_columns(const CsrView& csr, std::int64_t nonzeros) {
-  // No machine has as much memory as their indices would take, and sizes in bytes still fit in 64 bits.
+  // No machine has the memory for so many indices, and sizes in bytes still fit in 64 bits.
   constexpr std::int64_t most_nonzeros = std::int64_t{1} << 47;
   if (nonzeros > most_nonzeros)
     fail(ErrorCode::invalid_topology, "cannot make topology: row_offsets promises {} nonzeros, more than any memory holds", nonzeros);
@@ -37,14 +37,14 @@ void require_columns(const CsrView& csr, std::int64_t nonzeros) {
     fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
 }
 
-/// Counting the columns of a matrix as it is made costs memory and time in proportion to them: only where they are not many more
-/// than its nonzeros.
+/// Whether to count columns while the matrix is made. That costs memory and time in proportion to the columns, so only
+/// if these are not many more than the nonzeros.
 bool counts_columns_early(std::int64_t cols, std::int64_t nonzeros) {
   constexpr std::int64_t always = 1 << 20;
   return cols <= std::max(always, 4 * nonzeros) && nonzeros <= most_narrow;
 }
 
-/// Measures and, behind them, counts, all zero: one fill for both.
+/// The measures and, after them, the column counts, zeroed by one fill.
 struct Measuring {
   Measuring(const ops::Queue& queue, std::int64_t cols)
       : memory(queue, ops::QueuedMemory::bytes_of<CsrMeasures>(2) + ops::QueuedMemory::bytes_of<std::uint32_t>(cols)),
@@ -52,7 +52,7 @@ struct Measuring {
         column_counts(memory.take<std::uint32_t>(cols)) {
     queue.fill_zero(memory.data(), memory.bytes());
   }
-  /// Of the structure, and of its transpose. Waits.
+  /// The measures of the structure and of its transpose. Waits.
   std::array<CsrMeasures, 2> read(const ops::Queue& queue) const {
     std::array<CsrMeasures, 2> values{};
     queue.device().copy_to_host(values.data(), measures, sizeof(values));
@@ -64,7 +64,7 @@ struct Measuring {
   std::uint32_t* column_counts;
 };
 
-/// Offsets of the transpose from the column counts, and their measures.
+/// The transpose's offsets, from the column counts; also measures its rows.
 ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuring, std::int64_t cols, std::int64_t nonzeros) {
   ops::QueuedMemory offsets(queue, (cols + 1) * std::int64_t{sizeof(std::int32_t)});
   ops::exclusive_scan(queue, measuring.column_counts, cols, offsets.data(), false);
@@ -72,7 +72,7 @@ ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuri
   return offsets;
 }
 
-/// An invalid structure is looked at once more, on the host: the same check as everywhere names what is wrong.
+/// Checks an invalid structure again on the host, where the usual check names what is wrong.
 [[noreturn]] void fail_invalid(device::Device& device, const CsrView& csr, std::int64_t nonzeros, const CsrMeasures& measures) {
   const std::vector<std::int64_t> offsets = plan::read_indices(device, csr.row_offsets, 0, csr.rows + 1);
   sparse::validate_offsets(csr.rows, offsets, nonzeros, "topology");
@@ -117,9 +117,9 @@ void TopologyState::build_on_host(const CsrView& csr) {
   if (session_->device().only_compiles()) rehearse(columns);
 }
 
-/// On a device that only compiles: the kernels that a structure in device memory would have needed so far. Every form is then derived as from
-/// such a structure, so that its kernels are compiled too, and what they would have measured is measured here. Where nothing may compile, what is
-/// missing is noted: a survey tells it with the rest.
+/// On a device that only compiles: rehearses the kernels that a structure in device memory would have needed so far.
+/// Every form is then derived as from such a structure, so that its kernels are compiled too; what kernels would have
+/// measured is measured on the host. If compiling is forbidden, missing kernels are noted for a survey to report.
 void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
   const std::int64_t rows = own_.statistics.rows, cols = own_.statistics.cols, nonzeros = own_.statistics.nonzeros;
   if (!own_.wide_offsets) {
@@ -159,7 +159,7 @@ void TopologyState::build_on_device(const CsrView& csr, Stream stream) {
   const ops::Queue queue = this->queue();
   device::Device& device = queue.device();
   device.wait_for(stream);
-  // An array that lies on the host is brought to the other.
+  // If one array is on the host, it is copied to the device.
   CsrView view = csr;
   ops::QueuedMemory offsets, columns;
   if (!device.is_device_pointer(csr.row_offsets.data())) {
@@ -197,16 +197,16 @@ void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) 
   share_statistics();
 }
 
-/// What the transpose has of its matrix: its own columns are not measured.
+/// Copies the statistics that a transpose shares with its matrix: its own columns are not measured.
 void TopologyState::share_statistics() {
   transposed_.statistics.duplicates = own_.statistics.duplicates;
   transposed_.statistics.run_share = own_.statistics.run_share;
 }
 
-/// Columns that are not sorted show what is named twice only once they are: in the transpose.
+/// Finds columns named twice. If they are not sorted, only the transpose shows it, where they are.
 void TopologyState::find_duplicates() {
   bool& found = own_.statistics.duplicates;
-  found = true;  // where there is no transpose, what is not known is not excluded
+  found = true;  // unknown without a transpose: assume duplicates
   if (own_.wide_offsets) return;
   require_transpose();
   const Measuring measuring(queue(), 0);
@@ -264,7 +264,7 @@ ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   return forms.pointers(needs);
 }
 
-/// Waiting for the last form built is what makes all of them ready for every stream.
+/// Waits for the last form built, which makes all of them ready for every stream.
 void TopologyState::settle() {
   if (unsettled_) queue().device().synchronize(queue().stream());
   unsettled_ = false;

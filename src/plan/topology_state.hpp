@@ -20,7 +20,7 @@ namespace vostok {
 
 namespace plan {
 
-/// The same for every matrix that has this structure.
+/// Equal for all matrices with this structure.
 std::string digest_of_structure(const sparse::Csr& csr);
 
 }  // namespace plan
@@ -35,8 +35,8 @@ struct TopologyState {
   TopologyState& operator=(const TopologyState&) = delete;
 
   const TopologyStatistics& statistics() const { return own_.statistics; }
-  /// Of the matrix, or of its transpose: these are known already where the arrays came from device memory, else measured now.
-  /// Errors: unsupported (transposing 2^31 nonzeros and more).
+  /// Statistics of the matrix, or of its transpose. The transpose's are known already if the arrays came from device
+  /// memory, else measured now. Errors: unsupported (transposing 2^31 nonzeros and more).
   const TopologyStatistics& statistics(bool transposed);
   const std::shared_ptr<plan::Session>& session() const { return session_; }
   std::int64_t device_bytes() const;
@@ -44,33 +44,35 @@ struct TopologyState {
   /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
-  /// Whether they need nothing that was released.
+  /// Whether `needs` can be met without anything that was released.
   bool serves(const ops::TopologyNeeds& needs) const;
 
   /// The structure itself, in the types that it is kept in. Errors: invalid_argument where it was released.
   ops::CsrArrays arrays() const;
 
-  /// Keeps what release_source and release_packing give back of these forms, as long as it lives. Errors: invalid_argument where that was released.
+  /// Blocks release_source and release_packing from freeing what these forms need, as long as the result lives. Errors:
+  /// invalid_argument if that was released.
   std::shared_ptr<const void> hold(const ops::TopologyNeeds& needs) const;
-  /// Gives all but packed forms back (Topology::release_source).
+  /// Releases everything except packed forms (Topology::release_source).
   void release_source();
-  /// And of those what only packing reads (Topology::release_packing).
+  /// Also releases what only packing reads (Topology::release_packing).
   void release_packing();
 
-  /// A digest of the structure, the same for every topology that has it. Waits for the device the first time.
+  /// A digest of the structure, equal for every topology that has it. Waits for the device the first time.
   std::string structure_digest();
   /// The structure as files carry it. Waits for the device the first time; stays on the host from then on.
   const sparse::CodedStructure& coded_structure();
-  /// For a topology made of such a structure: both are known.
+  /// For a topology made from a saved structure, whose digest and code are known.
   void note_structure(std::string digest, sparse::CodedStructure coded);
 
-  /// The structure on the host, read back from the device: for references, not for planning.
+  /// The whole structure copied back from the device; for references, digests and copies, not for the hot path.
   sparse::Csr host_copy() const;
 
   /// Lock-free: `execute` says on which stream it queued work that reads this topology.
   void note_use(Stream stream) noexcept { used_.note(stream); }
 
-  /// On a device that only compiles, where nothing may compile: what the steps lack that take such a structure from device memory.
+  /// On a device that only compiles, if compiling is forbidden: errors for the missing kernels that would take such a
+  /// structure from device memory.
   const std::vector<std::string>& missing_steps() const { return missing_steps_; }
 
   /// Where the library queues work on this topology's device: its own stream.
@@ -93,18 +95,18 @@ struct TopologyState {
   void settle();
 
   std::shared_ptr<plan::Session> session_;
-  mutable std::mutex mutex_;  ///< guards what is derived: of own_ all but its two arrays and statistics, of transposed_ everything
+  mutable std::mutex mutex_;  ///< guards what is derived: of own_ all except its two arrays and statistics, of transposed_ everything
   plan::TopologyForms own_;
   plan::TopologyForms transposed_;
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   bool transpose_measured_ = false;
-  std::optional<TopologyStatistics> known_transpose_;                     ///< from the host, where no kernel can measure it
-  std::vector<std::string> missing_steps_;                                ///< why kernels of the rehearsal are not there
+  std::optional<TopologyStatistics> known_transpose_;                     ///< from the host, if no kernel can measure it
+  std::vector<std::string> missing_steps_;                                ///< which kernels of the rehearsal are missing
   std::string digest_;                                                    ///< empty: not yet known
   sparse::CodedStructure coded_;                                          ///< without a coding: not yet known
-  std::shared_ptr<const char> source_ = std::make_shared<const char>();   ///< whoever reads the CSR arrays has a copy
+  std::shared_ptr<const char> source_ = std::make_shared<const char>();   ///< copied by whoever reads the CSR arrays: its use count says how many do
   std::atomic<bool> released_ = false;                                    ///< the CSR arrays are gone
-  std::shared_ptr<const char> packing_ = std::make_shared<const char>();  ///< whoever reads what packing alone reads has a copy
+  std::shared_ptr<const char> packing_ = std::make_shared<const char>();  ///< copied by whoever reads what only packing needs
   std::atomic<bool> packing_released_ = false;
   plan::StreamSet used_;
 };

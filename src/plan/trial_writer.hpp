@@ -1,5 +1,5 @@
-// Publishes trials while the next ones are measured. A transaction waits for the disk, some ten milliseconds that a
-// measuring thread does not have: this one stores whatever came in meanwhile together.
+// Publishes trials while the next ones are measured. A transaction waits some ten milliseconds for the disk, which the
+// measuring thread cannot spare; this thread stores everything that came in meanwhile in one transaction.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ class TrialWriter {
 
  private:
   void work();
-  /// What came in since the last call, waiting for some; empty at the end.
+  /// The trials since the last call, after waiting for at least one; empty at the end.
   std::vector<TrialRecord> take();
 
   TuningStore& store_;

@@ -30,7 +30,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
   const ops::Query& query = *task.query;
   const ProblemKey key = problem_key(query);
   const DeviceKey device_key = session_->device_key();
-  // There every candidate would seem to fault, and its code would be banned wherever the trials go.
+  // Every candidate would seem to fault there, and its code would be banned wherever the trials go.
   if (session_->device().only_compiles()) return heuristic(task, "not tuned: the context was opened to compile only");
   const std::vector<tune::Candidate> candidates = contenders(query, options.effort);
 

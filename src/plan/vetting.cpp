@@ -32,7 +32,7 @@ const TrialRecord* Vetting::trial_of(const tune::Candidate& candidate, const std
 std::optional<tune::Earlier> Vetting::earlier(const tune::Candidate& candidate, const tune::Compiled& compiled) const {
   const TrialRecord* const trial = trial_of(candidate, compiled.code_digest);
   if (trial == nullptr || trial->status != "measured" || !trial->median_us) return std::nullopt;
-  // Code that was banned since is not taken on trust.
+  // Code that was banned since then is not trusted.
   if (!session_.tuning().standing(compiled.code_digest).failure.empty()) return std::nullopt;
   return tune::Earlier{
       .median_us = *trial->median_us, .spread_us = trial->spread_us.value_or(0), .rounds = trial->rounds, .verified = trial->reason != not_verified};
@@ -45,7 +45,7 @@ tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Com
   if (!standing.failure.empty()) return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
   if (standing.passed || !must_pass_first()) return {};
   if (seconds <= 0 && !candidate.must_run()) return {.status = "not_reached"};
-  // Times of the emulator tell nothing.
+  // The emulator's times are meaningless.
   if (!session_.device().info().gpu) slow_us = std::numeric_limits<double>::infinity();
   return worker_.ask(candidate, compiled.code_digest, seconds, slow_us);
 }

@@ -1,4 +1,4 @@
-// What is known of machine code before it runs in this process, and who runs it where nothing is.
+// Looks up machine code before it runs in this process, and sends unknown code to the worker.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,22 @@
 
 namespace vostok::plan {
 
-/// The most that any of the candidates needs of a workspace.
+/// The largest workspace that any of the candidates needs.
 std::int64_t largest_workspace(const ops::Query& query, const std::vector<tune::Candidate>& candidates);
 
-/// For one race: passes, bans and trials of the tuning layers, and the worker.
+/// The vetting for one race: passes, bans and trials of the tuning layers, and the worker.
 class Vetting {
  public:
   Vetting(Session& session, const Task& task, std::int64_t workspace_bytes, std::uint64_t seed);
 
-  /// What an earlier race measured of this very code, on this problem and device.
+  /// The result of an earlier race for this very code, on this problem and device.
   std::optional<tune::Earlier> earlier(const tune::Candidate& candidate, const tune::Compiled& compiled) const;
 
-  /// Code that failed before is refused, code that passed runs here, and the rest goes to the worker, or is refused without one.
+  /// Code that failed before is refused, and code that passed runs here. The rest goes to the worker, or is
+  /// refused if there is none.
   tune::Admission admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us);
 
-  /// Why candidates were not tried; empty where there was a worker, or need of none.
+  /// Why candidates were not tried; empty if there was a worker, or none was needed.
   const std::string& no_worker() const { return worker_.unavailable(); }
 
  private:

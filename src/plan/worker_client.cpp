@@ -19,10 +19,10 @@ namespace {
 using State = tune::FrameStream::State;
 using Clock = tune::FrameStream::Clock;
 
-/// A worker opens its device, and makes operands with their reference, in this many times what a candidate is given.
+/// Opening the device, and making operands with their reference, may take this many times the time of a candidate.
 constexpr double patience_factor = 10;
 
-/// One that others end says nothing of what it was doing: another is started, once.
+/// A worker ended by others says nothing about the candidate, so that another is started, once.
 constexpr int attempts = 2;
 
 template <class T>
@@ -30,16 +30,16 @@ void append(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-/// Nothing where it is no time.
+/// Nothing if the field is not a time.
 std::optional<double> time_in(const tune::Frame& frame, const char* field) {
   const auto time = parse_number<double>(frame.text(field));
   return time && std::isfinite(*time) && *time >= 0 ? time : std::nullopt;
 }
 
-/// Of an answer that makes no sense.
+/// Characters quoted from an answer that makes no sense.
 constexpr std::size_t most_told = 200;
 
-/// What a worker may say of a candidate that is not to run here.
+/// Whether this status means that the candidate must not run here.
 bool is_refusal(const std::string& status) {
   constexpr std::array refusals = {"untested", "screened", "wrong", "faulted"};
   return std::find(refusals.begin(), refusals.end(), status) != refusals.end();
@@ -118,7 +118,7 @@ std::optional<WorkerClient::Loss> WorkerClient::open_worker() {
   const auto tool = tune::find_tool(session_.options().worker.tool, why);
   if (tool) process_ = tune::WorkerProcess::start(*tool, why);
   if (!process_) return Loss{.status = "none", .reason = why};
-  // The tool says at once that it has started: another program of its name is not left to run for long.
+  // The tool says at once that it has started, so that another program of its name does not run for long.
   if (auto loss = greet(open_frame(), worker_started, seconds)) return loss;
   if (auto loss = greet(std::nullopt, "ready", patience_factor * seconds)) return loss;
   return greet(problem_frame(), "ready", patience_factor * seconds);
@@ -138,7 +138,7 @@ bool WorkerClient::start() {
 
 tune::Admission WorkerClient::admission_of(const tune::Frame& answer, const std::string& code_digest) {
   const std::string status = answer.text("status");
-  // A process whose device has failed is of no more use.
+  // A process whose device has failed is useless from then on.
   if (status == "faulted") process_.reset();
   if (is_refusal(status)) return {.status = status, .reason = answer.text("reason")};
   const auto median_us = time_in(answer, "median_us"), spread_us = time_in(answer, "spread_us");

@@ -11,7 +11,7 @@ namespace vostok::plan {
 
 namespace {
 
-/// One list of the options' fields for both directions: visit(name, value).
+/// The one list of fields for both directions: visit(name, value).
 template <class O, class Visit>
 void visit_options(O& options, Visit&& visit) {
   visit("cache.enabled", options.cache.enabled);

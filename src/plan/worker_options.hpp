@@ -1,13 +1,13 @@
-// What a worker process must know of its owner's context to load the same code on the same device.
+// The part of its owner's context that a worker process needs to load the same code on the same device.
 #pragma once
 
 #include <vostok/context.hpp>
 
 namespace vostok::plan {
 
-/// Options that are pointers or functions stay behind.
+/// Omits options that are pointers or functions.
 FieldMap to_fields(const Options& options, const DeviceInfo& device);
-/// What to_fields says; the first code runs in that process. Errors: invalid_argument.
+/// The inverse of to_fields, except that code's first run is in this process. Errors: invalid_argument.
 Options options_from(const FieldMap& fields);
 
 }  // namespace vostok::plan

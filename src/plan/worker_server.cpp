@@ -30,7 +30,7 @@ std::int64_t count_of(const tune::Frame& asked, const char* field) {
   return *count;
 }
 
-/// How many bytes the structure takes that the fields promise; nothing where no machine has them.
+/// The size of a structure with so many rows and nonzeros; nothing if it exceeds 64 bits.
 std::optional<std::int64_t> structure_bytes(std::int64_t rows, std::int64_t nonzeros) {
   std::int64_t offsets = 0, columns = 0, all = 0;
   const bool past_64_bits =
@@ -39,7 +39,7 @@ std::optional<std::int64_t> structure_bytes(std::int64_t rows, std::int64_t nonz
   return past_64_bits ? std::nullopt : std::optional(all);
 }
 
-/// A problem's structure, where this machine can hold it; nothing follows other questions.
+/// The bytes that may follow a question: a structure, if this machine can hold it; other questions have none.
 std::uint64_t bytes_behind(const tune::Frame& asked) {
   const auto rows = parse_number<std::int64_t>(asked.text("rows")), nonzeros = parse_number<std::int64_t>(asked.text("nonzeros"));
   if (!rows || !nonzeros || *rows < 0 || *nonzeros < 0) return 0;
@@ -48,7 +48,7 @@ std::uint64_t bytes_behind(const tune::Frame& asked) {
   return bytes && *bytes <= here ? static_cast<std::uint64_t>(*bytes) : 0;
 }
 
-/// The next `count` values, which are there.
+/// Takes the next `count` values, which must be there.
 template <class T>
 std::vector<T> take(std::string_view& bytes, std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
