@@ -13,7 +13,7 @@ namespace {
 
 constexpr double exponential_error = 5e-7;
 
-/// What rounding to a 16-bit type costs numbers that a row shares, `roundings` times.
+/// Error of `roundings` roundings to a 16-bit type, for numbers that make up a row's sum.
 double rounding(const AttentionOperands& operands, int roundings) {
   const Dtype type = operands.problem().element;
   if (type == Dtype::f32) return 0;
@@ -111,7 +111,7 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
 }
 
 AttentionArguments AttentionBackwardCase::forward_call() const {
-  // Reading it, the backward pass has it const.
+  // Backward arguments hold it const because the pass only reads it.
   void* const saved = arguments_.saved != nullptr ? saved_.data() : nullptr;
   return {.query = arguments_.query, .key = arguments_.key, .value = arguments_.value, .output = output_.data(), .saved = saved};
 }

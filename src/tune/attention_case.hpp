@@ -1,4 +1,4 @@
-// Attention with random operands on a device, forward and backward: what the tool, the benchmarks and the tests run and verify.
+// Attention, forward and backward, with random operands on a device: what the tool, the benchmarks and the tests run and verify.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace vostok::tune {
 
-/// What the output is held to. 5e-7 is what exponentials in f32 cost; the scores' error enters as their sum's, since scaled
-/// scores of these operands are below 1 and exp's relative error is their absolute one; the product is a sum over a row.
+/// Error bound of the output. 5e-7 is the error of f32 exponentials. The scores' error counts as that of their sums: scaled
+/// scores of these operands are below 1, and exp turns an absolute error into a relative one. The product is a sum over a row.
 /// A 16-bit type rounds each probability once (below its normal range by half its smallest value, against 1 / row length).
 double attention_tolerance(const AttentionOperands& operands);
 
-/// The same of the gradients, in which two sampled products and a softmax's gradient follow one another, and 16-bit types round the
+/// Error bound of the gradients. They chain two sampled products and a softmax's gradient, and 16-bit types round the
 /// probabilities, their gradients, the scores' gradients and the result.
 double attention_backward_tolerance(const AttentionOperands& operands);
 
 class AttentionCase final : public CaseOf<AttentionArguments> {
  public:
-  /// `saved_bytes` are the plan's. Errors: out_of_memory.
+  /// `saved_bytes`: those of the plan. Errors: out_of_memory.
   AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes);
 
-  /// Of the two products, multiply-adds twice counted.
+  /// Operations of the two products: two for each multiply-add.
   double flops() const override;
   /// Checks the output, and what was saved.
   Check verify(const std::function<void(Stream)>& enqueue) override;
@@ -34,34 +34,34 @@ class AttentionCase final : public CaseOf<AttentionArguments> {
  private:
   device::Device& device_;
   AttentionOperands operands_;
-  std::vector<std::int64_t> heads_;                  ///< that are compared
-  std::vector<sparse::AttentionForward> reference_;  ///< of each of them
+  std::vector<std::int64_t> heads_;                  ///< heads that are compared
+  std::vector<sparse::AttentionForward> reference_;  ///< one for each of them
   HeadsOutput output_;
   HeadsOutput saved_;
 };
 
 class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
  public:
-  /// `saved_bytes` are the plan's. Errors: out_of_memory.
+  /// `saved_bytes`: those of the plan. Errors: out_of_memory.
   AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask, std::uint64_t seed,
                         std::int64_t saved_bytes);
 
-  /// A forward pass on the same operands. Where the problem saves something, it must be executed (with a workspace) before
-  /// `verify`: it leaves what the backward pass reads.
+  /// Arguments of a forward pass on the same operands. If the problem saves something, run that (with a workspace)
+  /// before `verify`: it writes what the backward pass reads.
   AttentionArguments forward_call() const;
 
-  /// Of the four products that the gradients need, multiply-adds twice counted.
+  /// Operations of the four products that the gradients need: two for each multiply-add.
   double flops() const override;
-  /// Checks the three gradients; `error` is the largest of theirs.
+  /// Checks the three gradients; `error` is the largest of their errors.
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
   device::Device& device_;
   AttentionOperands operands_;
   HeadsInput output_gradient_;
-  std::vector<std::int64_t> heads_;                    ///< that are compared
-  std::vector<sparse::AttentionGradients> reference_;  ///< of each of them
-  HeadsOutput output_;                                 ///< of the forward pass: not looked at
+  std::vector<std::int64_t> heads_;                    ///< heads that are compared
+  std::vector<sparse::AttentionGradients> reference_;  ///< one for each of them
+  HeadsOutput output_;                                 ///< of the forward pass; not checked
   HeadsOutput saved_;
   HeadsOutput query_gradient_;
   HeadsOutput key_gradient_;

@@ -87,7 +87,7 @@ HeadsOutput AttentionOperands::make_saved(device::Device& device, std::int64_t s
   const std::int64_t width = probabilities ? mask_.nonzeros() : problem_.saved == Saved::row_statistics ? mask_.rows : 0;
   const Dtype type = probabilities ? problem_.element : Dtype::f32;
   SparseAttention aligned = problem_;
-  aligned.alignment_bytes = 16;  // as `saved` is, whatever the operands are
+  aligned.alignment_bytes = 16;  // as `saved` always is, whatever alignment the operands have
   return {device, aligned, type, ops::stored_matrix(Layout::row_major, 1, width, 0, saved_bytes / size_of(type) / problem_.batch)};
 }
 

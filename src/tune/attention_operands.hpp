@@ -1,4 +1,4 @@
-// What both passes of attention run on: the inputs of every head, and what its results are compared with.
+// The operands of both passes of attention: the inputs of every head, and the references for the results.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace vostok::tune {
 
-/// [heads, rows, width], random and rounded to the type. Heads may lie one behind the other, or side by side within a row. What
-/// lies between rows and heads is NaN: no result may depend on it.
+/// A batch [heads, rows, width], random and rounded to the type. Heads may lie one after the other, or side by side
+/// within a row. Gaps between rows and heads are NaN: no result may depend on them.
 class HeadsInput {
  public:
   HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape, std::uint64_t seed);
@@ -39,9 +39,9 @@ class HeadsOutput {
 
   void* data() const { return memory_.data(); }
   void poison(Stream stream) const { memory_.reset(stream); }
-  /// Reads what a kernel left. `wrong` gets a sentence about the output called `name` where it has none yet.
+  /// Reads what a kernel left. Sets `wrong`, if it is empty, to a sentence about the output `name` when that is at fault.
   GuardedOutput::Contents read(const char* name, std::string& wrong) const;
-  /// Normwise error of a head of what was read, against [rows, width].
+  /// Normwise error of one head of the contents, against [rows, width].
   double error(const GuardedOutput::Contents& contents, std::int64_t head, const std::vector<double>& reference) const;
 
  private:
@@ -68,10 +68,10 @@ class AttentionOperands {
   sparse::AttentionHead head(std::int64_t head) const;
 
   HeadsOutput make_output(device::Device& device, const ops::StoredMatrix& shape) const { return {device, problem_, problem_.element, shape}; }
-  /// What a forward pass leaves in `saved_bytes`.
+  /// An output for what a forward pass saves, `saved_bytes` long.
   HeadsOutput make_saved(device::Device& device, std::int64_t saved_bytes) const;
 
-  /// The heads whose results are compared: all, or as many of a seeded choice as float64 can be asked for.
+  /// The heads whose results are compared: all, or a seeded sample as large as a float64 reference can afford.
   std::vector<std::int64_t> sampled_heads(std::uint64_t seed) const;
   /// Nonzeros of the longest row and of the longest column.
   std::int64_t longest_row() const;

@@ -15,24 +15,24 @@
 
 namespace vostok::tune {
 
-/// How right an output is.
+/// The result of a verification.
 struct Check {
   double error = 0;        ///< normwise, against float64
-  double tolerance = 0;    ///< what this problem is held to
+  double tolerance = 0;    ///< error bound of this problem
   std::string wrong = {};  ///< what is wrong; empty: verified
 };
 
 /// Device memory behind one of the pointers of a case's arguments.
 struct CaseOperand {
-  std::size_t at = 0;          ///< of the pointer in the arguments, in bytes
+  std::size_t at = 0;          ///< offset of the pointer in the arguments, in bytes
   const void* data = nullptr;  ///< the pointer
   std::int64_t bytes = 0;
 };
 
-/// Multiply-adds that a reference may cost; beyond, a sample is compared.
+/// Multiply-adds that a reference may cost; above that, only a sample is compared.
 inline constexpr std::int64_t most_reference_work = 4'000'000'000;
 
-/// `value`; invalid_argument where there is nothing to make operands for, naming the field.
+/// Returns `value`; invalid_argument, naming the field, if it is 0 and leaves nothing to make operands for.
 inline std::int64_t some(const char* field, std::int64_t value) {
   if (value == 0) fail(ErrorCode::invalid_argument, "cannot make operands: {} = 0 leaves nothing to compute", field);
   return value;
@@ -41,23 +41,23 @@ inline std::int64_t some(const char* field, std::int64_t value) {
 class Case {
  public:
   virtual ~Case() = default;
-  /// The operation's Arguments for `execute`: its n is set.
+  /// The operation's Arguments for `execute`, with n set.
   virtual const void* arguments() const = 0;
-  /// The same as `execute` hands them to launches.
+  /// The arguments as `execute` hands them to launches.
   virtual const void* launch_arguments() { return arguments(); }
   virtual std::size_t argument_bytes() const { return 0; }
-  /// Inputs and outputs that a call moves, but for scalars and packed values: those that a cold call finds in memory.
+  /// The inputs and outputs that a call moves, except scalars and packed values: a cold call finds them in memory.
   virtual std::vector<CaseOperand> operands() const { return {}; }
-  /// Puts a workspace into the arguments.
+  /// Sets the workspace in the arguments.
   virtual void set_workspace(void* workspace) = 0;
-  /// The sparse values as `execute` and Plan::pack take them, where the operation has some.
+  /// The sparse values as `execute` and Plan::pack take them, if the operation has any.
   virtual const void* values() const { return nullptr; }
-  /// Puts packed values into the arguments, in place of those: for a plan whose values persist.
+  /// Sets packed values in the arguments in place of the values, for a plan whose values are persistent.
   virtual void set_packed(PackedReference) {}
   /// The useful floating-point operations.
   virtual double flops() const = 0;
-  /// Poisons outputs and guard bands, runs `enqueue` once and checks: every element written, nothing else touched, the
-  /// error against float64. Very large outputs are compared on a seeded sample.
+  /// Poisons outputs and guard bands, runs `enqueue` once and checks: every element is written, nothing else is
+  /// touched, and the error against float64 is within its bound. Very large outputs are compared on a seeded sample.
   virtual Check verify(const std::function<void(Stream)>& enqueue) = 0;
 };
 

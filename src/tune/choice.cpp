@@ -8,7 +8,7 @@ namespace vostok::tune {
 
 namespace {
 
-/// Only the most thoroughly measured compete: a lucky screening sample is no evidence against a finalist.
+/// Only the candidates with the most rounds compete: a lucky screening sample is no evidence against a finalist.
 std::vector<const Result*> contenders(const std::vector<Result>& results) {
   const auto is_measured = [](const Result& result) { return result.status == "measured" && result.median_us; };
   int most_rounds = 0;

@@ -1,4 +1,4 @@
-// The choice among what was measured: one rule and one order for the tuner and for whoever chooses again from stored trials.
+// The choice among measured candidates: one rule and one order, for the tuner and for choosing again from stored trials.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace vostok::tune {
 /// Candidates within this share of the best count as equal.
 inline constexpr double equal_share = 0.02;
 
-/// The fixed order that breaks ties: defaults, then by family, then by config. What is stored of a candidate says it, so that it is the same
-/// whatever the effort and the cost models were.
+/// The fixed order that breaks ties: defaults first, then by family, then by config. It depends only on what is stored
+/// of a candidate, so that effort and cost models do not change it.
 bool comes_first(const Candidate& a, const Candidate& b);
 
-/// Position of the candidate to choose: smallest median, where those within `tie` (a share) of it or within its spread count as equal, and the
-/// one that comes first wins. Pure: the same results give the same choice, in whatever order they and the candidates are listed.
+/// Index of the candidate to choose: the smallest median. Candidates within `tie` (a share) of it, or within its spread,
+/// count as equal, and the first by comes_first wins. Pure: the order of results and candidates does not matter.
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results, double tie = equal_share);
 
-/// The smallest median of default configs; nothing where none was measured. `is_default` and `median_us` tell what a row has.
+/// The smallest median of the default configs; nothing if none was measured. `is_default` and `median_us` read a row.
 template <class Rows, class IsDefault, class Median>
 std::optional<double> fastest_default(const Rows& rows, const IsDefault& is_default, const Median& median_us) {
   std::optional<double> fastest;

@@ -18,20 +18,20 @@ class CompileAhead {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts compiling `order` (positions in `candidates`), first to last. Behind the first `needed`, a compile begins only if it would end
-  /// before the deadline were it as long as the longest so far.
+  /// Starts compiling `order` (positions in `candidates`), first to last. After the first `needed`, a compile starts
+  /// only if it would end before the deadline, assuming that it takes as long as the longest so far.
   CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads, std::size_t needed = 0,
                Clock::time_point deadline = Clock::time_point::max());
   ~CompileAhead();  ///< stops after the compiles in flight
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
 
-  /// The next finished candidate, in the order of finishing; nothing once all were taken that there was time for.
+  /// The next finished candidate, in the order of finishing; nothing after all that there was time for.
   std::optional<Result> next();
 
  private:
   void work();
-  /// The next to compile; nothing where there is none, or no time for it.
+  /// The next candidate to compile; nothing if there is none, or no time for it.
   std::optional<std::size_t> take_position();
   Result compile(std::size_t position) const;
 

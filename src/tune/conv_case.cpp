@@ -26,7 +26,7 @@ DeviceOperand upload(device::Device& device, Dtype type, std::span<const float> 
   return {device, sparse::to_storage(type, values), alignment_bytes};
 }
 
-/// activation(c + bias) for each of a batch of [rows, columns].
+/// Applies activation(c + bias) to each of a batch of [rows, columns].
 void add_bias_and_activate(std::vector<double>& c, std::int64_t batch, std::int64_t rows, std::int64_t columns, Bias bias, Activation activation,
                            std::span<const float> bias_values) {
   for (std::int64_t b = 0; b < batch; ++b)

@@ -14,17 +14,18 @@
 
 namespace vostok::tune {
 
-/// What the cases below have in common: one dense output, compared as a whole.
+/// Base of the cases below: one dense output, compared as a whole.
 template <class Call>
 class DenseCase : public CaseOf<Call> {
  public:
   double flops() const override { return flops_; }
   Check verify(const std::function<void(Stream)>& enqueue) override;
-  /// What was verified last.
+  /// The output as last verified.
   std::vector<float> output() const { return output_.read().values; }
 
  protected:
-  /// An output of `reference.size()` elements. `in_place`: what it holds before. `tolerance` 0: the output must be exact.
+  /// Sets the expected output, of `reference.size()` elements. `in_place`: its content before the call. `tolerance` 0:
+  /// the output must be exact.
   void expect(device::Device& device, Dtype type, int alignment_bytes, std::vector<double> reference, double tolerance,
               std::vector<float> in_place = {});
   void* output_data() const { return output_.data(); }
@@ -43,7 +44,7 @@ class DenseCase : public CaseOf<Call> {
 
 class DepthwiseCase final : public DenseCase<DepthwiseArguments> {
  public:
-  /// `input` takes the place of random pixels, [batch, channels, height, width]. Errors: out_of_memory.
+  /// `input` replaces the random pixels, [batch, channels, height, width]. Errors: out_of_memory.
   DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed, std::vector<float> input = {});
   std::vector<CaseOperand> operands() const override;
 

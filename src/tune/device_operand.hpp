@@ -1,4 +1,4 @@
-// An input in device memory, aligned as its problem declares and no better, and with nothing behind its last element.
+// An input in device memory, with exactly the alignment that its problem declares, and nothing after its last element.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace vostok::tune {
 
-/// Bytes between a multiple of 256 and an operand of this alignment.
+/// Bytes by which to shift an operand from a multiple of 256, so that its alignment is no better than declared.
 inline std::int64_t shift_bytes(int alignment_bytes) { return alignment_bytes < 16 ? alignment_bytes : 0; }
 
 class DeviceOperand {

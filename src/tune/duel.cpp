@@ -13,7 +13,7 @@ constexpr int least_rounds = 3;
 constexpr int most_rounds = 15;
 constexpr int most_launches = 16;
 
-/// One of the two: its launches in one sequence.
+/// One side of the duel: its launches in one sequence.
 struct Side {
   std::unique_ptr<device::TimedSequence> sequence;
   std::vector<double> samples_us;
@@ -25,7 +25,7 @@ std::optional<Verdict> duel(device::Device& device, const std::function<void(Str
                             double budget_us) {
   const std::array enqueues = {&first, &second};
   double spent_us = 0;
-  double round_us = 0;  // of one launch of each
+  double round_us = 0;  // one launch of each
   for (const auto* enqueue : enqueues) {
     const auto pilot = device.record(*enqueue);
     const double us = pilot->replay_us();
@@ -33,7 +33,7 @@ std::optional<Verdict> duel(device::Device& device, const std::function<void(Str
     round_us += us;
     if (spent_us > budget_us) return std::nullopt;
   }
-  // So many launches that the rounds use the time up; the pilots, which were cold, took longer than launches will.
+  // As many launches as use up the time in all rounds. The pilots were cold and so took longer than launches will.
   const double share_us = (budget_us - spent_us) / most_rounds;
   const int launches = std::clamp(static_cast<int>(share_us / std::max(round_us, 1e-3)), 1, most_launches);
   std::array<Side, 2> sides;

@@ -1,4 +1,4 @@
-// Two launches against each other, for a time so short that a plan may spend it unasked.
+// A race of two launches, so short that a plan may run it without being told to tune.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ struct Verdict {
   int rounds = 0;
 };
 
-/// Times both in turns on warm operands until `budget_us` of the device's time are spent, warm-up included. Nothing where a verdict (three rounds
-/// at least) does not fit.
+/// Times both in turns on warm operands until `budget_us` of device time are spent, warm-up included. Nothing if a
+/// verdict, which needs at least three rounds, does not fit.
 std::optional<Verdict> duel(device::Device& device, const std::function<void(Stream)>& first, const std::function<void(Stream)>& second,
                             double budget_us);
 

@@ -25,7 +25,7 @@ bool all_poison(std::span<const std::byte> bytes) {
 GuardedOutput::GuardedOutput(device::Device& device, Dtype type, const ops::StoredMatrix& shape, std::int64_t batch, std::int64_t shift_bytes)
     : device_(&device), type_(type), shape_(shape), batch_(batch), front_bytes_(fence_bytes + shift_bytes) {
   checked_multiply(checked_multiply(batch, shape.stride, "the output's size"), size_of(type), "the output's bytes");
-  // Memory that ends at a guard page starts at a multiple of 256 where its size is one.
+  // If memory ends at a guard page, its start is a multiple of 256 only if its size is.
   buffer_ = device::Buffer(device, round_up(front_bytes_ + element_count() * size_of(type) + fence_bytes, 256));
 }
 

@@ -1,4 +1,4 @@
-// An output in device memory that shows what a kernel wrote, and what it should not have written.
+// An output in device memory that shows what a kernel wrote, and whether it wrote anything else.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace vostok::tune {
 
-/// A batch of matrices between two fences of poison. Poison is bytes of 0xff: a NaN that no kernel computes. It also lies
-/// between lines and between matrices. The matrices may interleave: a line of each, then the next line of each.
+/// A batch of matrices between two guard bands of poison: bytes of 0xff, a NaN that no kernel computes. Gaps between
+/// lines and matrices are poisoned too. The matrices may interleave: a line of each, then the next line of each.
 class GuardedOutput {
  public:
-  /// What a kernel left.
+  /// The output after a kernel has run.
   struct Contents {
     std::vector<float> values = {};  ///< as stored, from the first matrix's first element on; NaN between lines
-    std::string wrong = {};          ///< which element was not written, or what else was; empty: neither
+    std::string wrong = {};          ///< which element was not written, or what else was written; empty: nothing wrong
     bool holds_nan = false;          ///< an element of a line is NaN
   };
 
   GuardedOutput() = default;
-  /// The first element lies `shift_bytes` behind a multiple of 256.
+  /// The first element lies `shift_bytes` after a multiple of 256.
   GuardedOutput(device::Device& device, Dtype type, const ops::StoredMatrix& shape, std::int64_t batch, std::int64_t shift_bytes = 0);
 
   void* data() const;
   /// From the first element on, gaps between lines included.
   std::int64_t bytes() const { return element_count() * size_of(type_); }
-  /// Poison everywhere; then, where `initial` is not empty, the elements of each line from there. It is laid out as `values` is.
+  /// Poisons everything; then, if `initial` is not empty, sets the elements of each line from it. Its layout is that of `values`.
   void reset(Stream stream, std::span<const float> initial = {}) const;
   Contents read() const;
 

@@ -14,7 +14,7 @@ class Patience {
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;
 
-  /// Milliseconds that the next wait may take; 0: it is at its end, -1: without end. Called before every wait.
+  /// Milliseconds that the next wait may take; 0: none left, -1: no limit. Called before every wait.
   virtual int next_wait_ms() = 0;
 };
 
@@ -23,7 +23,7 @@ class EndlessPatience final : public Patience {
   int next_wait_ms() override { return -1; }
 };
 
-/// By the clock.
+/// Patience until a deadline.
 class PatienceUntil final : public Patience {
  public:
   explicit PatienceUntil(Clock::time_point deadline) : deadline_(deadline) {}
@@ -33,7 +33,7 @@ class PatienceUntil final : public Patience {
   Clock::time_point deadline_;
 };
 
-/// Milliseconds to wait for what is left, rounded up; 0 only where nothing is left.
+/// The time left in milliseconds, rounded up; 0 only if nothing is left.
 int to_wait_ms(Patience::Clock::duration left);
 
 }  // namespace vostok::tune

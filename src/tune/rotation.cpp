@@ -40,7 +40,7 @@ OperandCopy::OperandCopy(device::Device& device, const Case& original) {
   constexpr std::int64_t alignment = 256;
   for (const CaseOperand& operand : original.operands()) {
     if (operand.data == nullptr || operand.bytes == 0) continue;
-    // No better aligned than the original, for the problem declares no better.
+    // The copy is aligned no better than the original, since the problem declares no better.
     const auto shift = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(operand.data) % alignment);
     Moved moved{.from = operand, .buffer = device::Buffer(device, shift + operand.bytes)};
     moved.to = moved.buffer.as<std::byte>() + shift;

@@ -1,4 +1,4 @@
-// Operands that are not in the cache: so many copies of them, taken in turn, that it cannot hold them, or what pushes everything out of it.
+// Cold operands: calls cycle through more copies than the cache holds, or a flush pushes everything out of it.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,26 @@
 
 namespace vostok::tune {
 
-/// Whoever touches this much leaves nothing else in the last-level cache: over 220 MB, and over three times that cache.
+/// Bytes that evict everything else from the last-level cache: over 220 MB, and over three times its size.
 std::int64_t cold_bytes(const DeviceInfo& device);
 
-/// Copies of `bytes` that take more than `cold_bytes` together, two at least: taken in turn, each is gone when its turn comes again.
+/// The number of copies of `bytes` that exceeds `cold_bytes` in all, at least two: used in turn, each is
+/// evicted before its next turn.
 std::int64_t copies_past(std::int64_t cold_bytes, std::int64_t bytes);
 
-/// Each call makes the next of `calls`, and the first after the last. There must be one.
+/// A function that makes one of `calls` each time, in turn. There must be at least one.
 std::function<void(Stream)> in_turn(std::vector<std::function<void(Stream)>> calls);
 
-/// What a replay touches so that the next finds no operand in the cache: cold_bytes() on a GPU, little on the emulator, which times nothing.
+/// Records a write of cold_bytes() on a GPU, after which the cache holds no operand; of little on the
+/// emulator, whose times mean nothing.
 std::shared_ptr<device::TimedSequence> record_flush(device::Device& device);
 
-/// A case's operands and outputs once more, in memory of their own.
+/// A second set of a case's operands and outputs, in its own memory.
 class OperandCopy {
  public:
   /// Errors: out_of_memory.
   OperandCopy(device::Device& device, const Case& original);
-  /// Launch arguments that point to the case's operands then point to these.
+  /// Makes launch arguments that point to the case's operands point to this copy.
   void redirect(std::byte* arguments) const;
 
  private:

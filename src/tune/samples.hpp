@@ -18,18 +18,18 @@ struct Summary {
 /// `samples` must not be empty.
 Summary summarise(std::vector<double> samples);
 
-/// Launches in one timed sequence so that it lasts about a millisecond: 2 to 50.
+/// Launches for one timed sequence of about a millisecond: 2 to 50.
 int launches_for(double single_us);
 
-/// Whether the clock changed by more than 2 % between two readings: what was measured meanwhile does not count.
+/// Whether the clock changed by more than 2 % between two readings, so that measurements between them do not count.
 bool clocks_moved(const std::optional<device::Clocks>& before, const std::optional<device::Clocks>& after);
 
-/// How launches find the cache. By default warm: as the launch before left it.
+/// The state of the cache that launches find. By default warm: as the preceding launch left it.
 struct Rotation {
-  /// Of the operands, taken in turn. Without a flush each is taken as often as the others, so that none follows itself where a replay ends and the
-  /// next begins; with one, a replay takes none twice.
+  /// Copies of the operands, used in turn. Without a flush all are used equally often, so that no copy follows itself
+  /// across two replays; with a flush, a replay uses none twice.
   int copies = 1;
-  std::shared_ptr<device::TimedSequence> flush = {};  ///< replayed, untimed, before each replay; absent: nothing is
+  std::shared_ptr<device::TimedSequence> flush = {};  ///< replayed, untimed, before each replay; null: no flush
 };
 
 /// Launches of one kernel, recorded so that a replay lasts about a millisecond.

@@ -16,7 +16,7 @@ namespace vostok::tune {
 
 namespace {
 
-/// Every entry, or a seeded sample that holds the first and the last.
+/// Every entry, or a seeded sample that contains the first and the last.
 std::vector<std::int64_t> entries_to_compare(std::int64_t nonzeros, std::int64_t work_per_entry, std::uint64_t seed) {
   const std::int64_t affordable = std::max<std::int64_t>(most_reference_work / std::max<std::int64_t>(work_per_entry, 1), 64);
   std::vector<std::int64_t> entries(static_cast<std::size_t>(std::min(nonzeros, affordable)));
@@ -81,7 +81,7 @@ SddmmCase::Operand SddmmCase::make_dense(const ops::StoredMatrix& stored, std::u
   const std::int64_t count = stored.extent() == 0 ? 0 : (query_->problem.batch - 1) * stored.stride + stored.extent();
   std::vector<float> random(static_cast<std::size_t>(count));
   fill_uniform(random.data(), count, seed);
-  // Line by line: the matrices of a batch may lie side by side.
+  // Filled line by line, since the matrices of a batch may lie side by side.
   std::vector<float> values(random.size(), std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t b = 0; b < query_->problem.batch; ++b)
     for (std::int64_t line = 0; line < stored.lines; ++line) {

@@ -19,22 +19,21 @@ namespace vostok::tune {
 
 class SddmmCase final : public CaseOf<SddmmArguments> {
  public:
-  /// Makes operands of the problem's sizes with `seed` and copies them to the device, each with no more than the alignment that
-  /// the problem declares. What lies between the rows of A and B, and between their matrices, is NaN. Errors: those of
-  /// validate, out_of_memory.
+  /// Makes operands of the problem's sizes with `seed` and copies them to the device, each aligned no better than the problem
+  /// declares. Gaps between the rows of A and B, and between their matrices, are NaN. Errors: those of validate, out_of_memory.
   SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr mask, std::uint64_t seed, float scale = 0.75F);
 
-  /// Multiply-adds of the nonzeros, twice counted.
+  /// Operations: two for each multiply-add of the nonzeros.
   double flops() const override;
   std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
   const ops::SddmmQuery& query() const { return *query_; }
-  /// What the last verify found in the output: [batch, nonzeros], output_stride apart.
+  /// The output as the last verify read it: [batch, nonzeros], output_stride apart.
   const std::vector<float>& output() const { return output_; }
 
  private:
-  /// Values as their type holds them, on the host and on the device.
+  /// Values rounded to their type, on the host and on the device.
   struct Operand {
     std::vector<float> values;
     DeviceOperand copy;
@@ -53,8 +52,8 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
   Operand multiplier_;
   Operand device_scale_;
   GuardedOutput guarded_;
-  std::vector<float> initial_;         ///< what the output holds before, laid out as it is; empty unless the problem accumulates
-  std::vector<std::int64_t> entries_;  ///< those that are compared
+  std::vector<float> initial_;         ///< the output before the call, in its layout; empty unless the problem accumulates
+  std::vector<std::int64_t> entries_;  ///< the entries that are compared
   std::vector<double> reference_;      ///< [batch, entries_]
   std::vector<float> output_;
 };

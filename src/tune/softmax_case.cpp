@@ -17,14 +17,14 @@ namespace vostok::tune {
 
 namespace {
 
-/// Entries that are compared with a reference; beyond, a sample of rows is.
+/// Above this number of entries only a sample of rows is compared with a reference.
 constexpr std::int64_t most_compared_entries = 20'000'000;
-/// Spread of random x: a row of some hundred entries has a few that count.
+/// Spread of random x: wide enough that a few of some hundred entries dominate a row.
 constexpr float spread = 3;
 
 std::int64_t stride_of(std::int64_t stride, const sparse::Csr& matrix) { return stride != 0 ? stride : matrix.nonzeros(); }
 
-/// `batch` sets of values, `stride` apart, as the type rounds them. What lies between them is NaN; nothing lies behind the last.
+/// Makes `batch` sets of values, `stride` apart, rounded to the type. Gaps are NaN; nothing follows the last set.
 std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64_t batch, std::int64_t stride, std::uint64_t seed, float factor) {
   const std::int64_t count = checked_multiply(batch - 1, stride, "the values' size") + matrix.nonzeros();
   std::vector<float> values(static_cast<std::size_t>(count), std::numeric_limits<float>::quiet_NaN());
@@ -40,7 +40,7 @@ std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64
   return values;
 }
 
-/// One run of the mask's entries for each element of a batch.
+/// The mask's entries as one line for each element of a batch.
 ops::StoredMatrix entries_of(const sparse::Csr& matrix, std::int64_t stride) {
   return {.lines = 1, .length = matrix.nonzeros(), .leading = matrix.nonzeros(), .stride = stride};
 }

@@ -16,32 +16,32 @@
 
 namespace vostok::tune {
 
-/// Rows of a batch that are compared: all of them, or a seeded sample where those are too many.
+/// The rows of a batch that are compared: all, or a seeded sample if there are too many.
 struct SampledRows {
   struct Row {
     std::int64_t batch;
     std::int64_t row;
   };
   std::vector<Row> rows;
-  std::vector<std::int64_t> offsets = {0};  ///< of their entries, one row behind the other
+  std::vector<std::int64_t> offsets = {0};  ///< of the rows' entries, concatenated
 
   static SampledRows of(const sparse::Csr& matrix, std::int64_t batch, std::uint64_t seed);
-  /// The rows' entries of `values`, of which each element of the batch has a set, `stride` apart.
+  /// The rows' entries of `values`, which has a set for each element of the batch, `stride` apart.
   std::vector<float> gather(const sparse::Csr& matrix, const std::vector<float>& values, std::int64_t stride) const;
 };
 
 class SoftmaxCase final : public CaseOf<SoftmaxArguments> {
  public:
-  /// Makes operands with `seed` and copies them to the device. The matrix's own values are x where it has them, the same for every
+  /// Makes operands with `seed` and copies them to the device. If the matrix has values they are x, the same for every
   /// element of the batch. `scale` is used unless the problem's is `one`. `in_place`: the output is the input.
-  /// Statistics that the problem reads are right. Errors: out_of_memory.
+  /// Statistics that the problem reads are correct. Errors: out_of_memory.
   SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed, float scale = 0.75F, bool in_place = false);
 
-  /// Five for each entry: scale, maximum, exponential, sum, quotient.
+  /// Five operations for each entry: scale, maximum, exponential, sum, quotient.
   double flops() const override;
   std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
-  /// What was verified last, as it is stored.
+  /// The output as last verified, in its type.
   std::vector<float> output() const { return output_.read().values; }
 
  private:
@@ -65,11 +65,11 @@ class SoftmaxCase final : public CaseOf<SoftmaxArguments> {
 
 class SoftmaxBackwardCase final : public CaseOf<SoftmaxBackwardArguments> {
  public:
-  /// As SoftmaxCase; y is the softmax of random entries, and the matrix's own values are dy. `in_place`: dx is dy.
+  /// As SoftmaxCase. y is the softmax of random entries, and dy the matrix's own values if it has any. `in_place`: dx is dy.
   SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed, float scale = 0.75F,
                       bool in_place = false);
 
-  /// Five for each entry: product and sum, difference, two factors.
+  /// Five operations for each entry: product and sum, difference, two factors.
   double flops() const override;
   std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;

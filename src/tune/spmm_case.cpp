@@ -23,7 +23,7 @@ device::Buffer upload(device::Device& device, Dtype type, std::span<const float>
   return buffer;
 }
 
-/// All of [0, count), or a seeded sample of `affordable` that holds the first and the last.
+/// All of [0, count), or a seeded sample of `affordable` that contains the first and the last.
 std::vector<std::int64_t> sample_of(std::int64_t count, std::int64_t affordable, std::uint64_t seed) {
   std::vector<std::int64_t> sample;
   if (count <= affordable) {
@@ -123,7 +123,7 @@ Check SpmmCase::compare(const GuardedOutput::Contents& contents) const {
     if (!host_.finite_values) accept_not_finite(found, sample);
     check.error = std::max(check.error, sparse::relative_error(found, width, sample.reference, a.rows, width, type));
   }
-  // Where A holds what is not finite, NaN is right in places; the comparison above knows which.
+  // If A has non-finite values NaN may be correct; the comparison above has checked where.
   if (check.wrong.empty() && contents.holds_nan && host_.finite_values) check.wrong = "the output holds NaN";
   if (check.wrong.empty() && !(check.error <= check.tolerance))
     check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);

@@ -17,9 +17,9 @@ namespace vostok::tune {
 
 class SpmmCase final : public CaseOf<SpmmArguments> {
  public:
-  /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set; `matrix` is A,
-  /// also where the problem transposes it. The matrix's own values are used where it has them. `host_scale` is the
-  /// factor where the epilogue's scale is `host` or `device`. Errors: out_of_memory.
+  /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set. `matrix`
+  /// is A, even if the problem transposes it; its own values are used if it has any. `host_scale` is the factor if the
+  /// epilogue's scale is `host` or `device`. Errors: out_of_memory.
   SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
 
   const void* values() const override { return values_.data(); }
@@ -29,12 +29,12 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   }
   const void* launch_arguments() override;
   std::vector<CaseOperand> operands() const override;
-  /// Multiply-adds of the nonzeros, twice counted.
+  /// Operations: two for each multiply-add of the nonzeros.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
-  /// What is compared: of some products of the batch, some columns.
+  /// A part of the output that is compared: some columns of one product of the batch.
   struct Sample {
     std::int64_t product = 0;
     std::vector<std::int64_t> columns = {};
@@ -42,7 +42,7 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   };
 
   void make_samples(std::uint64_t seed);
-  /// Takes what is not finite as right in rows of A that are not finite.
+  /// Accepts any non-finite result in rows of A that are not finite.
   void accept_not_finite(std::vector<float>& found, const Sample& sample) const;
   Check compare(const GuardedOutput::Contents& contents) const;
 

@@ -23,7 +23,7 @@ void round_all(std::span<float> values, Dtype type) {
   for (float& value : values) value = sparse::round_to(type, value);
 }
 
-/// From the first element of the first of a batch to past the last element of the last.
+/// From the first element of the batch to past its last.
 std::int64_t batch_extent(const ops::StoredMatrix& shape, std::int64_t batch) {
   return shape.extent() == 0 ? 0 : checked_multiply(batch - 1, shape.stride, "an operand's elements") + shape.extent();
 }

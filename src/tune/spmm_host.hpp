@@ -1,4 +1,4 @@
-// The operands of one SpMM on the host, and what the product must be.
+// The operands of one SpMM on the host, and the reference of the product.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace vostok::tune {
 
-/// Random operands as floats that their types hold exactly. What lies between lines, and between matrices, is NaN: no result
-/// may depend on it.
+/// Random operands, as floats that their types represent exactly. Gaps between lines and between matrices are NaN: no
+/// result may depend on them.
 struct SpmmHost {
-  /// `problem.n` must be set; `matrix` is A, whose own values are used where it has them.
+  /// `problem.n` must be set; `matrix` is A, whose own values are used if it has any.
   SpmmHost(const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale);
 
   Spmm problem;                               ///< output filled in
   sparse::Csr walked;                         ///< A, or A^T where the problem transposes it
-  std::vector<std::int32_t> value_positions;  ///< of A^T's entries among `values`; empty where A is not transposed
+  std::vector<std::int32_t> value_positions;  ///< places of A^T's entries in `values`; empty if A is not transposed
   ops::StoredMatrix dense_shape, output_shape;
   std::int64_t value_stride = 0;  ///< elements between two sets of values; 0 where the batch shares one
   std::vector<float> values;      ///< in CSR order of A
@@ -29,16 +29,16 @@ struct SpmmHost {
   std::vector<float> dense;
   std::vector<float> bias;
   std::vector<float> residual;
-  std::vector<float> output;  ///< what C holds before, where the epilogue accumulates
+  std::vector<float> output;  ///< C before the call, if the epilogue accumulates
   float scale = 1.0F;
 
   Dtype bias_type() const { return problem.epilogue.bias_element.value_or(Dtype::f32); }
-  /// These columns of one product of the batch in float64: [walked.rows, columns].
+  /// The float64 reference for these columns of one product of the batch: [walked.rows, columns].
   std::vector<double> reference(std::int64_t product, std::span<const std::int64_t> columns) const;
-  /// Whether this row's values are finite in this product. Of others a kernel may make NaN where float64 has an infinity:
-  /// it multiplies each term of a split number for itself.
+  /// Whether this row's values are finite in this product. For other rows a kernel may give NaN where float64 gives an
+  /// infinity: it multiplies each term of a split number separately.
   bool row_is_finite(std::int64_t product, std::int64_t row) const;
-  /// The same columns of an output as it is stored.
+  /// The same columns of a stored output.
   std::vector<float> columns_of(std::span<const float> stored, std::int64_t product, std::span<const std::int64_t> columns) const;
 
  private:

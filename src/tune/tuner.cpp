@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int screen_replays = 3;
-/// Replays whose spread is more of their median than this were disturbed.
+/// A spread above this share of the median means that the replays were disturbed.
 constexpr double unsteady = 0.05;
 constexpr int most_screenings = 8;
 constexpr int race_rounds = 5;
@@ -29,15 +29,16 @@ constexpr std::size_t most_racers = 24;
 /// A candidate this much slower than the best when screened does not race: far outside what noise explains.
 constexpr double hopeless = 1.3;
 
-/// Of the budget: what is left is for rounds among those that were screened, since three replays now and then favour the wrong one.
+/// Share of the budget for screening. The rest is for race rounds, since three replays now and then favour the wrong candidate.
 constexpr double screening_share = 0.85;
 
-/// Measured in a worker to be this much slower than the best here, a candidate is not measured again: clocks of two processes differ by less.
+/// A candidate that a worker measured to be this much slower than the best here is not measured again: clocks of
+/// two processes differ by less.
 constexpr double far_behind = 2;
-/// What every finalist has been through before the confirmation.
+/// Rounds of every finalist before the confirmation.
 constexpr int rounds_before_confirmation = screen_replays + race_rounds;
 
-/// A candidate that is being measured, or was in an earlier race.
+/// A candidate that is being measured, or was measured in an earlier race.
 struct Runner {
   Result result;
   TimedLaunches timed;
@@ -83,7 +84,7 @@ class Race {
   bool must_run(std::size_t candidate) const { return candidates_[candidate].must_run(); }
   bool is_rival(const Runner& runner) const { return candidates_[runner.result.candidate].is_rival(); }
 
-  /// What was only raced, where everything may run here, is no choice.
+  /// Results that were raced but never verified, which happens where everything may run here, are no choice.
   std::vector<Result> verified_results() const {
     std::vector<Result> verified;
     std::copy_if(outcome_.results.begin(), outcome_.results.end(), std::back_inserter(verified),
@@ -118,7 +119,7 @@ class Race {
     if (settings_.publish) settings_.publish(candidates_[candidate], outcome_.results[candidate]);
   }
 
-  /// A runner's result becomes final with the samples it has, unless more are stored.
+  /// Makes a runner's result final, with its samples or with stored ones if there are more of those.
   void finish(Runner& runner) {
     Result& result = runner.result;
     result.status = "measured";
@@ -142,8 +143,8 @@ class Race {
     publish(std::move(result));
   }
 
-  /// Measures a few times, anew where something got in between. What comes first finds a GPU that was idle and takes a while to reach its clock: it
-  /// is measured until two times in a row agree.
+  /// Measures a few times, and again if something disturbed it. The first candidate finds an idle GPU that takes a
+  /// while to reach its clock: it is measured until two times in a row agree.
   void screen_steadily(Runner& runner) {
     double before_us = 0;
     for (int left = most_screenings; left > 0; --left) {
@@ -157,7 +158,7 @@ class Race {
     warm_ = true;
   }
 
-  /// Records the sequence and measures it a few times; false where the device refuses.
+  /// Records the sequence and measures it a few times; false if the device refuses.
   bool start(Runner& runner) {
     try {
       const Compiled& compiled = runner.result.compiled;
@@ -170,7 +171,7 @@ class Race {
     }
   }
 
-  /// A compiled candidate: known from before, refused, measured elsewhere and slow, or measured here.
+  /// Takes a compiled candidate, which is known from an earlier race, refused, slow by a measurement elsewhere, or measured here.
   void enter(Result result) {
     const Candidate& candidate = candidates_[result.candidate];
     Runner runner{.result = std::move(result), .timed = {}, .samples_us = {}, .earlier = {}};
@@ -183,7 +184,7 @@ class Race {
     if (admitted(runner) && start(runner)) runners_.push_back(std::move(runner));
   }
 
-  /// Whether a runner may be launched here; its result is final where it may not.
+  /// Whether a runner may be launched here; if not, its result is final.
   bool admitted(Runner& runner) {
     if (!settings_.admit) return true;
     const double slow_us = must_run(runner.result.candidate) ? INFINITY : far_behind * best_median();
@@ -229,7 +230,8 @@ class Race {
     std::stable_sort(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
   }
 
-  /// Finishes every runner but the `count` fastest within `factor` of the best, and the defaults that these are confirmed against.
+  /// Finishes all runners except the `count` fastest within `factor` of the best, and the defaults that
+  /// those are confirmed against.
   void keep_fastest(std::size_t count, double factor) {
     sort(runners_);
     const double limit = best_median() * factor;
@@ -241,7 +243,8 @@ class Race {
     runners_ = std::move(kept);
   }
 
-  /// One sample of every runner, in a random order; repeated while the clock moves. False: time ended it, and it leaves none.
+  /// Takes one sample of every runner, in random order; repeats while the clock changes. False if time ran out,
+  /// which discards the round.
   bool one_round() {
     constexpr int most_repeats = 3;
     for (int attempt = 0; attempt <= most_repeats; ++attempt) {
@@ -257,7 +260,7 @@ class Race {
     return true;
   }
 
-  /// How many there was time for.
+  /// The number of rounds completed in time.
   int rounds(int count, const char* phase, std::size_t least_runners) {
     int done = 0;
     while (runners_.size() >= least_runners && done < count && !out_of_time() && one_round())
@@ -265,14 +268,15 @@ class Race {
     return done;
   }
 
-  /// The finalists against one another: the fastest that are new, and the fastest known. Where nothing is new, what is known stands.
+  /// Measures the finalists, new and known, against one another. If none is new, the known results stand.
   void confirm() {
     const bool any_known = !known_.empty();
     runners_.insert(runners_.end(), std::make_move_iterator(known_.begin()), std::make_move_iterator(known_.end()));
     known_.clear();
     keep_fastest(static_cast<std::size_t>(std::max(settings_.finalists, 1)), hopeless);
     if (!any_new()) return;
-    // Admission compares with the best median in `runners_`, which must hold no moved-from element: so they are taken out first.
+    // Admission compares with the best median in `runners_`, which must not contain moved-from elements. So the
+    // finalists are taken out first.
     std::vector<Runner> finalists = std::exchange(runners_, {});
     for (Runner& finalist : finalists)
       if (is_ready(finalist)) runners_.push_back(std::move(finalist));
@@ -282,7 +286,7 @@ class Race {
     for (Runner& runner : runners_) runner.result.rounds = rounds_before_confirmation - static_cast<int>(before[runner.result.candidate]);
   }
 
-  /// Whether there is something to confirm: a finalist that is new, or that was confirmed less than another.
+  /// Whether anything needs confirmation: a finalist that is new, or was confirmed in fewer rounds than another.
   bool any_new() const {
     const auto as_known = [&](const Runner& runner) {
       return runner.earlier && runner.samples_us.empty() && runner.earlier->rounds == runners_.front().earlier->rounds;
@@ -290,10 +294,10 @@ class Race {
     return !runners_.empty() && !(runners_.front().earlier && std::all_of(runners_.begin(), runners_.end(), as_known));
   }
 
-  /// Whether a finalist can be measured, if there is time, and is right.
+  /// Whether a finalist is right and, if there is time, can be measured.
   bool is_ready(Runner& runner) {
     if (runner.samples_us.empty()) {
-      // Known from before, and it may be that nobody has verified it.
+      // A finalist from an earlier race may never have been verified.
       const bool has_time = !out_of_time();
       if (!has_time && !runner.result.verified) finish(runner);
       if (!has_time) return runner.result.verified;

@@ -1,5 +1,5 @@
-// The tuner: candidates in, a choice with its evidence out. Screen -> race -> confirm.
-// It knows no operation: a Subject compiles, verifies and records one candidate.
+// The tuner races candidates and returns a choice with its evidence: screen, race, confirm. It knows no operation: a
+// Subject compiles, verifies and records one candidate.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct Candidate {
   std::string family = {};
   FieldMap config = {};
   bool is_default = false;
-  bool in_use = false;    ///< what plans of this very problem take so far
-  bool unlikely = false;  ///< predicted to take far longer than the cheapest default: a default of that kind is a candidate like any other
+  bool in_use = false;    ///< plans of this very problem use it so far
+  bool unlikely = false;  ///< predicted to be far slower than the cheapest default, and so treated like any other candidate
 
-  /// A default that could be the best, which a choice is confirmed against.
+  /// A default that could be the best; choices are confirmed against it.
   bool is_rival() const { return is_default && !unlikely; }
-  /// Measured whatever the budget, so that a choice is no worse than what there was.
+  /// Measured whatever the budget, so that a choice is never worse than what was in use.
   bool must_run() const { return is_rival() || in_use; }
 };
 
@@ -50,17 +50,18 @@ class Subject {
   virtual ~Subject() = default;
   /// Thread-safe. Throws Error (compile_failed) where the compiler refuses.
   virtual Compiled compile(const Candidate& candidate) = 0;
-  /// Runs once on poisoned output with guard bands; why the result is wrong, or nothing.
+  /// Runs once on poisoned output with guard bands; returns why the result is wrong, or nothing.
   virtual std::optional<std::string> verify(const Compiled& compiled) = 0;
-  /// How launches are timed: on warm operands, on more copies of them than the cache holds, or behind a flush of it.
+  /// The cache state in which launches are timed: warm operands, more copies of them than the cache holds, or a
+  /// flush before each replay.
   virtual Rotation rotation() { return {}; }
 };
 
-/// What became of a candidate. Every candidate gives one.
+/// The result of one candidate. Every candidate has one.
 struct Result {
   std::size_t candidate = 0;  ///< position in the list
-  /// "measured", "screened", "compile_failed", "wrong", "faulted", "hung", "banned" (its code failed on another problem), "untested" (it may not run
-  /// here, and there is no other place) or "not_reached" (budget).
+  /// "measured", "screened", "compile_failed", "wrong", "faulted", "hung", "banned" (its code failed on another
+  /// problem), "untested" (it must not run here, and no other process could run it) or "not_reached" (budget).
   std::string status = {};
   std::string reason = {};
   Compiled compiled = {};
@@ -70,7 +71,7 @@ struct Result {
   bool verified = false;  ///< its output was found right
 };
 
-/// What an earlier race stored about a candidate's very code.
+/// The stored result of an earlier race for exactly this code.
 struct Earlier {
   double median_us = 0;
   double spread_us = 0;
@@ -78,13 +79,13 @@ struct Earlier {
   bool verified = false;
 };
 
-/// Whether a compiled candidate may run in this process, and what was found out about it elsewhere.
+/// Whether a compiled candidate may run in this process, and its results from another process.
 struct Admission {
-  std::string status = {};  ///< empty: it may; else what became of it, as in Result
+  std::string status = {};  ///< empty: it may run; else its final status, as in Result
   std::string reason = {};
   bool verified = false;                 ///< for this problem
-  std::optional<Summary> measured = {};  ///< elsewhere
-  int rounds = 0;                        ///< of that
+  std::optional<Summary> measured = {};  ///< measured in another process
+  int rounds = 0;                        ///< rounds of that measurement
 };
 
 struct Settings {
@@ -95,12 +96,12 @@ struct Settings {
   int finalists = 4;
   std::function<void(const std::string&)> progress = {};
   std::function<void(const Candidate&, const Result&)> publish = {};  ///< called once a candidate's result is final
-  /// What is stored about this code: such a candidate is measured again only where it is among the finalists of a race with something new.
+  /// Looks up stored results for this code. Such a candidate is measured again only as a finalist, in a race with something new.
   std::function<std::optional<Earlier>(const Candidate&, const Compiled&)> earlier = {};
-  /// Asked before a candidate's first launch, with the seconds that it may take, and the microseconds past which it need not be verified, since it
-  /// will not be measured here. Absent: everything runs here.
+  /// Asked before a candidate's first launch. `seconds`: the time that it may take. `slow_us`: above this it need not
+  /// be verified, since it will not be measured here. Absent: everything runs here.
   std::function<Admission(const Candidate&, const Compiled&, double seconds, double slow_us)> admit = {};
-  std::function<bool()> stop = {};  ///< asked between measurements; true ends the race as the budget does
+  std::function<bool()> stop = {};  ///< polled between measurements; true ends the race as the budget does
 };
 
 struct Outcome {
@@ -110,7 +111,7 @@ struct Outcome {
   std::optional<device::Clocks> clocks_after = {};
 };
 
-/// Races the candidates on `device`. Those that must run do, and the default configs that could be the best are always among the finalists.
+/// Races the candidates on `device`. All that must run do, and default configs that could be the best are always finalists.
 Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
 
 }  // namespace vostok::tune

@@ -13,11 +13,11 @@ namespace vostok::tune {
 
 namespace {
 
-/// Those of AddressSanitizer, LeakSanitizer, ThreadSanitizer and MemorySanitizer, which end a process in place of its
-/// fault's signal.
+/// Exit statuses of AddressSanitizer, LeakSanitizer, ThreadSanitizer and MemorySanitizer, which end a process in
+/// place of its fault's signal.
 constexpr std::array sanitizer_statuses = {1, 23, 66, 77};
 
-/// A shell, which may be what the tool is wrapped in, ends so where a signal ended what it ran.
+/// A shell, in which the tool may be wrapped, exits with this plus the signal that ended its child.
 constexpr int shell_signal = 128;
 
 bool is_of_code(int exit_status) {

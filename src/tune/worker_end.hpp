@@ -1,4 +1,4 @@
-// How a worker process ended, and whether that tells of the code that it ran.
+// How a worker process ended, and whether the code that it ran was the cause.
 #pragma once
 
 #include <optional>
@@ -7,16 +7,16 @@
 namespace vostok::tune {
 
 struct WorkerEnd {
-  /// The code did it. False: a signal from outside did, the kernel for want of memory, or a limit of the process, or
-  /// nobody can tell.
+  /// True if the code was the cause. False: a signal from outside, the kernel's out-of-memory killer, a limit of
+  /// the process, or unknown.
   bool of_code = false;
   std::string words = {};  ///< "signal 11 (Segmentation fault)", "exit status 3"
 };
 
-/// Signals that a process brings upon itself by what it executes.
+/// Signals that a process causes by its own code.
 bool is_fault(int signal);
 
-/// `status` as waitpid gives it; nothing where another part of the program took it.
+/// `status`: as from waitpid; nothing if another part of the program has reaped the process.
 WorkerEnd worker_end(std::optional<int> status);
 
 }  // namespace vostok::tune

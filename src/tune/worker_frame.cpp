@@ -22,12 +22,12 @@ struct Lengths {
   std::uint64_t bytes = 0;
 };
 
-/// More is no frame of ours.
+/// Limits beyond which a message is not one of our frames.
 constexpr std::uint64_t most_field_bytes = std::uint64_t{1} << 20;
 constexpr std::size_t most_fields = 4096;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
-/// Until the descriptor is ready for `events`, or has failed, which the next call on it will tell.
+/// Waits until the descriptor is ready for `events`, or has failed, which the next call on it reports.
 FrameStream::State wait_for(int descriptor, short events, Patience& patience) {
   for (;;) {
     pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
@@ -39,7 +39,7 @@ FrameStream::State wait_for(int descriptor, short events, Patience& patience) {
   }
 }
 
-/// A socket is written without a signal; a pipe, which only the worker has, as it is.
+/// Writes to a socket without raising a signal; a pipe, which only the worker has, is written plainly.
 ssize_t write_some(int descriptor, const char* data, std::size_t bytes) {
   const ssize_t sent = ::send(descriptor, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
   return sent < 0 && errno == ENOTSOCK ? ::write(descriptor, data, bytes) : sent;

@@ -1,4 +1,4 @@
-// What the tuner and its worker process say to one another: frames of named fields, with bytes behind them where there are many.
+// Messages between the tuner and its worker process: frames of named fields, followed by bytes for bulk data.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@ struct Frame {
   FieldMap fields = {};
   std::string bytes = {};
 
-  /// The field's text; empty where it is not there.
+  /// The field's text; empty if the field is missing.
   std::string text(const std::string& field) const;
-  /// The field's number; 0 where it is not there or none.
+  /// The field's number; 0 if the field is missing or not a number.
   std::int64_t number(const std::string& field) const;
 };
 
-/// Frames over two descriptors, which it does not own. On the wire: two 64-bit lengths in this machine's byte order, the fields as text
-/// (base/field_map.hpp), the bytes. Neither call throws, and a peer that has gone raises no signal.
+/// Frames over two descriptors, which this does not own. On the wire: two 64-bit lengths in this machine's byte order,
+/// the fields as text (base/field_map.hpp), the bytes. Neither call throws, and a peer that is gone raises no signal.
 class FrameStream {
  public:
   using Clock = Patience::Clock;
   enum class State { done, timed_out, closed, malformed };
-  /// The most bytes that may follow these fields.
+  /// The maximum number of bytes that may follow these fields.
   using MostBytes = std::function<std::uint64_t(const Frame& fields)>;
 
   FrameStream(int input, int output) : input_(input), output_(output) {}
 
   State send(const Frame& frame, Patience& patience);
-  State send(const Frame& frame);  ///< with endless patience
-  /// The next frame in `frame`; of one that does not come whole, its bytes hold what came. What a length promises is no
-  /// reason to allocate: memory is taken as bytes arrive, at most as much again and a piece of 1 MiB. `malformed`: it
-  /// is no frame, or too long for one; see why(). Without `most_bytes` no bytes may follow the fields.
+  State send(const Frame& frame);  ///< waits without a limit
+  /// Receives the next frame. Of an incomplete frame `frame.bytes` holds what came. Memory is allocated as bytes
+  /// arrive, not by the promised length: at most as much again plus a piece of 1 MiB. `malformed`: not a frame, or too
+  /// long for one; see why(). Without `most_bytes` no bytes may follow the fields.
   State receive(Frame& frame, Patience& patience, const MostBytes& most_bytes = {});
 
   /// What was wrong with the frame that was last malformed.

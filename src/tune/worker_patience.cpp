@@ -13,9 +13,9 @@ namespace {
 
 using Clock = Patience::Clock;
 
-/// How often the worker is looked at.
+/// Interval between two looks at the worker.
 constexpr Clock::duration look_every = std::chrono::milliseconds(100);
-/// A look that comes later than this after the last finds that this process did not run for a while.
+/// A look later than this after the last means that this process did not run for a while.
 constexpr Clock::duration most_a_look = std::chrono::seconds(1);
 
 Clock::duration limit_of(double seconds) {

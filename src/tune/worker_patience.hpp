@@ -1,4 +1,4 @@
-// The time that a worker process is given, in which only what it could have used counts.
+// The time limit of a worker process, which counts only time that the worker could have used.
 #pragma once
 
 #include <sys/types.h>
@@ -7,15 +7,14 @@
 
 namespace vostok::tune {
 
-/// Counts while the worker is not stopped. Where this process did not run itself (stopped, frozen with its container,
-/// paused with its machine), most of that time does not count. A worker that was stopped for as long as it was to be
-/// given is not waited for either.
+/// Counts only while the worker is not stopped. If this process itself did not run (stopped, frozen with its container, paused
+/// with its machine), most of that time does not count. A worker that is stopped for as long as its limit is given up, too.
 class WorkerPatience final : public Patience {
  public:
   WorkerPatience(pid_t worker, double seconds);
   int next_wait_ms() override;
 
-  /// Whether it ended because the worker was stopped.
+  /// Whether the limit was reached because the worker was stopped.
   bool worker_was_stopped() const { return stopped_ >= limit_; }
 
  private:
@@ -26,7 +25,7 @@ class WorkerPatience final : public Patience {
   Clock::duration stopped_ = {};
 };
 
-/// Whether a process is stopped, by a signal or by who traces it. False where that cannot be told.
+/// Whether a process is stopped, by a signal or by a tracer. False if that is unknown.
 bool is_stopped(pid_t process);
 
 }  // namespace vostok::tune

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* tool_name = "vostok";
-/// Set in workers: whatever program was taken for the tool, it starts no worker in its turn.
+/// Set in workers, so that no program taken for the tool starts a worker in turn.
 constexpr const char* worker_variable = "VOSTOK_TUNE_WORKER";
 
 bool can_run(const fs::path& file) {
@@ -52,8 +52,8 @@ std::optional<fs::path> in_path(const std::string& folders) {
   return std::nullopt;
 }
 
-/// This process's variables, and the one that makes a worker of it. Where privileges are raised, none of who started
-/// it: a process may have made them its own since, so that its worker would not know.
+/// This process's variables, plus the one that marks a worker. If privileges are raised, only that one: a process may
+/// since have made the privileges its own, so that its worker could not tell.
 class WorkerEnvironment {
  public:
   explicit WorkerEnvironment(bool privileges_raised) {
@@ -72,7 +72,7 @@ class WorkerEnvironment {
   std::vector<char*> pointers_;
 };
 
-/// Descriptors of a new process, and how it is started: with a process group of its own, and with no signal blocked or ignored.
+/// Descriptors of a new process and how it starts: in a process group of its own, with no signal blocked or ignored.
 class Spawning {
  public:
   Spawning() {
@@ -94,7 +94,7 @@ class Spawning {
   Spawning& operator=(const Spawning&) = delete;
 
   void give(int descriptor, int as) { posix_spawn_file_actions_adddup2(&actions_, descriptor, as); }
-  /// 0, or why not.
+  /// Returns 0, or the error number.
   int start(const fs::path& tool, bool privileges_raised, pid_t& child) {
     std::string name = tool.string();
     std::string command = "tune-worker";
@@ -107,8 +107,8 @@ class Spawning {
   posix_spawnattr_t attributes_ = {};
 };
 
-/// Whether a child has ended in that time; `status` is then what waitpid gives, nothing where another part of the
-/// program took it.
+/// Whether a child ends in that time. `status` is then as from waitpid; nothing if another part of the
+/// program has reaped the child.
 bool ends_within(pid_t child, std::chrono::seconds limit, std::optional<int>& status) {
   constexpr std::chrono::milliseconds between(1);
   for (const auto start = Patience::Clock::now(); Patience::Clock::now() - start < limit;) {
@@ -123,7 +123,7 @@ bool ends_within(pid_t child, std::chrono::seconds limit, std::optional<int>& st
 
 constexpr const char* errors_name = "vostok-worker";
 
-/// The last line of a file, without what a terminal would not print.
+/// The last line of a file, without unprintable characters.
 std::string last_line(int descriptor) {
   constexpr off_t most = 4096;
   const off_t end = lseek(descriptor, 0, SEEK_END);
@@ -196,9 +196,9 @@ WorkerProcess::~WorkerProcess() {
 }
 
 std::optional<int> WorkerProcess::wait(bool may_end_by_itself) {
-  // One that has closed its stream is about to end, and how it ends is worth knowing.
+  // A worker that has closed its stream is about to end, and how it ends is worth knowing.
   constexpr std::chrono::seconds to_end(2);
-  // One that hangs in a driver may not even be killed: it is not waited for without end.
+  // A process that hangs in a driver may not even die when killed: the wait has a limit.
   constexpr std::chrono::seconds to_be_killed(10);
   if (child_ < 0) return std::nullopt;
   const pid_t child = std::exchange(child_, -1);
