@@ -9,13 +9,13 @@
 
 namespace vostok::ops {
 
-/// Appends a config that the list does not have.
+/// Appends a config unless the list has it already.
 template <class Config>
 void add_new(std::vector<Config>& list, const Config& config) {
   if (std::find(list.begin(), list.end(), config) == list.end()) list.push_back(config);
 }
 
-/// Appends configs of another shape. They differ from those in the list: nothing is compared.
+/// Appends configs of another shape without comparing: they differ from all in the list.
 template <class Config>
 void append(std::vector<Config>& list, const std::vector<Config>& further) {
   list.insert(list.end(), further.begin(), further.end());
@@ -27,14 +27,14 @@ auto first_broken(const Rules& rules, const Case& c) {
   return std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.breaks(c); });
 }
 
-/// Its reason; nothing where the case breaks none.
+/// The reason of the first broken rule; nothing if the case breaks none.
 template <class Rules, class Case>
 std::optional<std::string> reason_against(const Rules& rules, const Case& c) {
   const auto broken = first_broken(rules, c);
   return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
 }
 
-/// Those that `admits(config)`, cheapest `predict_us(config)` first; of equal ones the one that came first.
+/// The configs that `admits(config)` allows, cheapest `predict_us(config)` first; ties keep their order.
 template <class Config, class Admits, class Predict>
 std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& admits, const Predict& predict_us) {
   std::vector<std::pair<double, Config>> priced;
@@ -47,8 +47,8 @@ std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& adm
   return list;
 }
 
-/// Why `forbidden(config)` admits neither the smallest config nor the default. The smallest is nearly always admitted, and asked first: finding
-/// a default ranks the space, which takes a millisecond or two.
+/// Why `forbidden(config)` admits neither the smallest config nor the default. Tries the smallest first: it is nearly
+/// always admitted, and finding a default ranks the space, which takes a millisecond or two.
 template <class Smallest, class Default, class Forbidden>
 std::optional<std::string> nothing_admitted(const Smallest& smallest_config, const Default& default_config, const Forbidden& forbidden) {
   if (!forbidden(smallest_config())) return std::nullopt;

@@ -1,4 +1,4 @@
-// Copies that a kernel leaves to the device: ranges of memory to shared memory, at one instruction (cp.async.bulk).
+// Copies by the device's copy engine: ranges of global memory to shared memory by one instruction (cp.async.bulk).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace vostok::ops {
 
-/// Whether the query names a device that has them, or the emulator, where one thread stands in.
+/// Whether the query names a device with a copy engine, or the emulator, where one thread stands in for it.
 inline bool has_copy_engine(const Query& query) {
   constexpr int first_capability = 90;
   if (query.device == nullptr) return false;

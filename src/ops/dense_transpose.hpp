@@ -1,4 +1,4 @@
-// A launch that transposes a batch of dense matrices: how families that read rows serve column-major operands.
+// A launch that transposes a batch of dense matrices, by which families that read rows serve column-major operands.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace vostok::ops {
 
-/// One transposition: destination[j, i] = source[i, j] for each matrix of the batch. Leading dimensions and strides of 0 are
-/// packed ones.
+/// One transposition: destination[j, i] = source[i, j] for each matrix of the batch. Leading dimensions
+/// and strides of 0 mean packed.
 struct DenseTransposition {
   const void* source = nullptr;  ///< [rows, columns]
   void* destination = nullptr;   ///< [columns, rows]
@@ -27,7 +27,7 @@ struct DenseTransposition {
   std::int64_t batch = 1;
 };
 
-/// Where a plan's scratch at this offset lies.
+/// The address of this offset in a plan's workspace.
 inline void* workspace_at(void* workspace, std::int64_t offset_bytes) { return static_cast<std::byte*>(workspace) + offset_bytes; }
 
 namespace dense_transpose {
@@ -36,13 +36,13 @@ DenseTransposeTraits traits(Dtype element);
 DenseTransposeConfig config(Dtype element);
 codegen::KernelRequest request(Dtype element);
 device::LaunchShape shape(Dtype element);
-/// The kernel's arguments; returns the grid.
+/// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const DenseTransposition& transposition, int tile, DenseTransposeArgs& args);
 
 }  // namespace dense_transpose
 
-/// The launch whose transposition `describe(call)` gives for the arguments of a call: pointers, and sizes that may depend on the
-/// call's n. `describe` is a trivially copyable function object, for example
+/// The launch of the transposition that `describe(call)` returns for a call's arguments: pointers, and sizes that may
+/// depend on the call's n. `describe` is a trivially copyable function object, for example
 ///   [k](const SpmmArguments& call) { return DenseTransposition{.source = call.dense, .destination = call.workspace, .rows = call.n, .columns = k}; }
 template <class Call, class Describe>
 Launch transpose_launch(Dtype element, const Describe& describe) {

@@ -1,5 +1,5 @@
-// What the planner and the tuner ask of a kernel family, whatever its operation. Each operation derives its Query from the one
-// here and its families from FamilyOf; ops/families.cpp lists them all.
+// The interface of a kernel family to the planner and the tuner, the same for all operations. Each operation derives
+// its Query from the one here and its families from FamilyOf; ops/families.cpp lists them all.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct SizeRange {
   std::int64_t multiple = 1;
 
   bool one_size() const { return least == most; }
-  /// What divides every size served.
+  /// The number that divides every size served.
   std::int64_t divisor() const { return one_size() ? most : multiple; }
   bool serves(std::int64_t n) const { return n >= least && n <= most && n % multiple == 0; }
 
@@ -43,17 +43,17 @@ struct SizeRange {
 struct Query {
   std::string_view operation = {};     ///< "spmm": part of every key
   std::string exact = {};              ///< canonical text of every problem field that is in the exact part of cache keys
-  std::string plain = {};              ///< `exact` of the problem without what is done beside its product (KeyRole); empty where nothing is
-  std::string identity = {};           ///< canonical text of every problem field: what this process remembers decisions by
-  TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T where the problem transposes A. Empty where there is none
+  std::string plain = {};              ///< `exact` of the problem without its epilogue (KeyRole::beside); empty if it has none
+  std::string identity = {};           ///< canonical text of every problem field: the key of decisions within this process
+  TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T if the problem transposes A. Empty without a sparse matrix
   SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
   IndexType index = IndexType::i32;    ///< never automatic
   const device::Device* device = nullptr;         ///< null: limits that every GPU since sm_75 has
   std::string only_family = {};                   ///< the one family that may serve the query; empty: any
-  Policy policy = Policy::warm;                   ///< what is measured, and whose stored choices count
-  std::optional<std::string> packed_format = {};  ///< only configs that answer this to Family::packed_format: what a plan of several n shares
+  Policy policy = Policy::warm;                   ///< the cache state in which candidates are measured, and whose stored choices count
+  std::optional<std::string> packed_format = {};  ///< only configs for which Family::packed_format returns this; shared by a plan of several n
 
-  /// Adds what narrows the choice of candidates to every key: " family=row_tile".
+  /// Adds a restriction on the candidates to every key: " family=row_tile".
   void add_to_keys(const std::string& restriction) {
     exact += restriction;
     if (!plain.empty()) plain += restriction;
@@ -63,7 +63,7 @@ struct Query {
 
 using vostok::Strip;
 
-/// Which forms of a topology a config reads. Those that a plan needs are built before it is returned.
+/// The forms of a topology that a config reads. A plan's forms are built before the plan is returned.
 struct TopologyNeeds {
   IndexType index = IndexType::i32;  ///< of column_indices
   bool transposed = false;           ///< every form below is A^T's
@@ -72,37 +72,37 @@ struct TopologyNeeds {
   int strip_entries = 0;       ///< 0: no strips
   int chunk_items = 0;         ///< 0: no chunks
   int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
-  bool packed_strips = false;  ///< the packed strips' structure, and then nothing else: the CSR arrays may have been released
-  bool packed_fours = false;   ///< the same of packed strips of grain four
-  int run_gap_bits = 0;        ///< the same of packed runs with gaps of 4 or 8 bits; 0: none
-  bool sparse_strips = false;  ///< the same of sparse strips
-  bool packing = false;        ///< of such a structure also what only packing reads, which may have been released too
+  bool packed_strips = false;  ///< the packed strips' structure only: the CSR arrays may have been released
+  bool packed_fours = false;   ///< as packed_strips, of grain four
+  int run_gap_bits = 0;        ///< as packed_strips, packed runs with gaps of 4 or 8 bits; 0: none
+  bool sparse_strips = false;  ///< as packed_strips, sparse strips
+  bool packing = false;        ///< also the part of that structure that only packing reads; it may have been released too
   TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
 
-  /// Whether this is the structure of a packed form, which stays where the CSR arrays are released.
+  /// Whether this is the structure of a packed form, which survives the release of the CSR arrays.
   bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
 };
 
-/// The form that packed strips of a grain are made from.
+/// The forms that packed strips of a grain are made from.
 constexpr TopologyNeeds strip_needs(PackedGrain grain) {
   return {.packed_strips = grain == PackedGrain::pair, .packed_fours = grain == PackedGrain::four};
 }
 
-/// Device pointers that kernels read; null where not needed.
+/// Device pointers that kernels read; null if not needed.
 struct TopologyPointers {
-  const void* row_offsets = nullptr;              ///< rows + 1: int32, or int64 where there are 2^31 nonzeros and more
+  const void* row_offsets = nullptr;              ///< rows + 1: int32, or int64 from 2^31 nonzeros on
   const void* column_indices = nullptr;           ///< u16 or i32, as needed
   const std::int32_t* row_order = nullptr;        ///< rows by length, longest first (row swizzle, paper V-C)
   RowSlots slots = {};                            ///< of the shape needed
-  const std::int32_t* value_positions = nullptr;  ///< transposed: where each nonzero's value lies in the CSR order of A
+  const std::int32_t* value_positions = nullptr;  ///< transposed: the place of each nonzero's value in the CSR order of A
   const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
   std::int64_t strip_count = 0;                   ///< padding included
   const ChunkStart* chunks = nullptr;             ///< each chunk's start, and the end behind them
   std::int64_t chunk_count = 0;
   const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)
-  PackedStructure packed = {};                 ///< sizes of 0 where not needed
-  PackedRuns runs = {};                        ///< likewise
-  SparseStructure sparse = {};                 ///< likewise
+  PackedStructure packed = {};                 ///< sizes of 0 if not needed
+  PackedRuns runs = {};                        ///< sizes of 0 if not needed
+  SparseStructure sparse = {};                 ///< sizes of 0 if not needed
   TileLists tile_lists = {};                   ///< of the shape needed
 };
 
@@ -110,32 +110,33 @@ class Family {
  public:
   virtual ~Family() = default;
   virtual std::string_view name() const = 0;
-  /// Whether its kernels exist for an architecture ("sm_80", "emulator"): elsewhere it declines, and nothing is compiled.
+  /// Whether its kernels exist for an architecture ("sm_80", "emulator"); if not, it declines, and nothing is compiled.
   virtual bool runs_on(std::string_view) const { return true; }
-  /// Why this family cannot serve the query at all; nothing where it can.
+  /// Why this family cannot serve the query at all; nothing if it can.
   virtual std::optional<std::string> declines(const Query& query) const = 0;
-  /// The default config. Always legal where the family does not decline.
+  /// The default config. Always legal if the family does not decline.
   virtual FieldMap default_config(const Query& query) const = 0;
   /// Every config of the space, legal or not, default first, no repeats.
   virtual std::vector<FieldMap> space(const Query& query) const = 0;
-  /// A few configs that are worth racing first, default first; some may be forbidden.
+  /// A few configs worth racing first, default first; some may be forbidden.
   virtual std::vector<FieldMap> short_list(const Query& query) const = 0;
-  /// Why the rules forbid this config here; nothing where they admit it. Also for configs from caches.
+  /// Why the rules forbid this config here; nothing if they admit it. Also called for configs from caches.
   virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
   /// The topology's forms that an admitted config reads.
   virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
-  /// The format of the values that an admitted config reads: a name that find_packed_format (ops/topology/packed_format.hpp) knows. Empty:
-  /// CSR values.
+  /// The name of the packed format that an admitted config reads, as find_packed_format
+  /// (ops/topology/packed_format.hpp) knows it. Empty: CSR values.
   virtual std::string packed_format(const Query& query, const FieldMap& config) const = 0;
   /// Bytes of scratch memory of one execute, for the largest n.
   virtual std::int64_t workspace_bytes(const Query& query, const FieldMap& config) const = 0;
-  /// Everything that one execute launches, in order, for an admitted config. Without pointers: for the kernels and shapes alone.
+  /// The launches of one execute, in order, for an admitted config. The topology's pointers may be null to get
+  /// only kernels and shapes.
   virtual std::vector<Launch> launches(const Query& query, const FieldMap& config, const TopologyPointers& topology) const = 0;
   /// Cost model: predicted microseconds, for ranking only.
   virtual double predict_us(const Query& query, const FieldMap& config) const = 0;
 };
 
-/// A family whose query and config have types: maps become configs here, once for all families.
+/// A family with typed query and config: maps become configs here, once for all families.
 template <class QueryType, class Config>
 class FamilyOf : public Family {
  public:
@@ -183,11 +184,11 @@ class FamilyOf : public Family {
   }
 };
 
-/// Every family of an operation ("spmm"), in a fixed order; of an unknown one: none.
+/// Every family of an operation ("spmm"), in a fixed order; none for an unknown operation.
 const std::vector<std::unique_ptr<Family>>& families(std::string_view operation);
 /// Every operation that has families, in a fixed order.
 std::vector<std::string_view> operations();
-/// By name; nullptr where unknown (a cache row of a newer version).
+/// The family of this name; nullptr if unknown (a cache row of a newer version).
 const Family* find_family(std::string_view operation, std::string_view name);
 
 }  // namespace vostok::ops

@@ -13,8 +13,8 @@ namespace vostok::ops {
 inline constexpr std::int64_t most_blocks_on_x = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t most_blocks_on_y = 65535;
 
-/// `fast` blocks on x; `slow` on y, and on z past what y holds: a kernel's slow index is blockIdx.z * gridDim.y + blockIdx.y,
-/// which may lie past the last one. No blocks where either is 0.
+/// `fast` blocks on x; `slow` on y, continuing on z beyond y's limit. A kernel's slow index is blockIdx.z * gridDim.y +
+/// blockIdx.y, which may exceed the last one. No blocks if either is 0.
 inline device::Dim3 grid_of(std::int64_t fast, std::int64_t slow) {
   if (fast == 0 || slow == 0) return {0, 0, 0};
   const std::int64_t on_y = std::min(slow, most_blocks_on_y);

@@ -1,4 +1,4 @@
-// One kernel launch with every decision made: what `execute` walks through.
+// One kernel launch with every decision made; `execute` runs a list of these.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@ namespace vostok::ops {
 
 /// Largest argument struct of any kernel: `execute` keeps it on the stack.
 inline constexpr std::size_t max_argument_bytes = 512;
-/// The strictest alignment of any: a tensor map's.
+/// The strictest alignment of any argument: a tensor map's.
 inline constexpr std::size_t argument_alignment = alignof(TensorMap);
 
-/// A kernel with its shape, and what fills its arguments from a call's.
+/// A kernel with its launch shape, and the function that fills its arguments from a call's.
 class Launch {
  public:
-  /// `Binding` is a trivially copyable function object, `device::Dim3 operator()(const Call& call, Args& args) const`: it
-  /// fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the grid. Of a tensor map
-  /// among them (MappedArgs) it says what it is to be.
+  /// `Binding` is a trivially copyable function object, `device::Dim3 operator()(const Call& call, Args& args) const`:
+  /// it fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the
+  /// grid. If the arguments contain a tensor map (MappedArgs), it describes the map.
   template <class Call, class Args, class Binding>
   static Launch of(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding) {
     static_assert(std::is_trivially_copyable_v<Binding> && sizeof(Binding) <= max_binding_bytes);
@@ -52,7 +52,7 @@ class Launch {
     return *this;
   }
 
-  /// Never starts while the launch before it ends.
+  /// Prevents an early start while the preceding launch ends.
   Launch& start_after_previous() {
     overlaps_ = false;
     return *this;
@@ -64,20 +64,21 @@ class Launch {
   const std::shared_ptr<const device::Kernel>& kernel() const { return kernel_; }
   void set_kernel(std::shared_ptr<const device::Kernel> kernel) { kernel_ = std::move(kernel); }
 
-  /// The arguments, aligned to argument_alignment, and shape of one call; a grid without blocks means that there is nothing to launch.
+  /// Fills the arguments of one call, aligned to argument_alignment, and returns its shape; a grid without
+  /// blocks: nothing to launch.
   device::LaunchShape bind(const void* call, void* arguments) const {
     device::LaunchShape shape = shape_;
     shape.grid = bind_(binding_.data(), call, arguments);
     return shape;
   }
   std::size_t argument_bytes() const { return argument_bytes_; }
-  /// Makes the tensor map that bound arguments ask for, in its place: before they are launched.
+  /// Makes the tensor map that bound arguments describe, in place, before they are launched.
   void make_map(const device::Device& device, void* arguments) const {
     if (map_of_ != nullptr) device.make_map(map_of_(arguments));
   }
 
-  /// Queues one call. Where it `overlaps` it may start while the launch before it ends: every kernel of an operation waits by itself
-  /// (templates/parts/dependent_launch.h). The hot path: no lock, no allocation.
+  /// Queues one call. If it `overlaps` it may start while the preceding launch ends: every kernel of an operation waits
+  /// by itself (templates/parts/dependent_launch.h). The hot path: no lock, no allocation.
   void enqueue(const device::Device& device, Stream stream, const void* call, bool overlaps = true) const {
     alignas(argument_alignment) std::array<unsigned char, max_argument_bytes> arguments;
     device::LaunchShape shape = bind(call, arguments.data());
@@ -90,7 +91,7 @@ class Launch {
  private:
   static constexpr std::size_t max_binding_bytes = 640;  // some keep all of TopologyPointers
 
-  /// Dynamic shared memory with which a multiprocessor holds its share of the blocks and no more; 0 where its threads do not suffice for that.
+  /// Dynamic shared memory that limits the resident blocks of an SM to its share; 0 if too few threads fit for that share.
   std::int64_t shared_bytes_of_share(const device::Device& device, std::int64_t blocks) const {
     constexpr std::int64_t reserved_bytes = 1024;  // of every block, by the driver
     constexpr std::int64_t granularity = 128;
@@ -106,7 +107,7 @@ class Launch {
   std::size_t argument_bytes_ = 0;
   bool overlaps_ = true;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
-  TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< where the arguments have one
+  TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< set if the arguments contain a tensor map
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};
 };
 

@@ -1,4 +1,4 @@
-// What cost models take from a device. Their constants were made for an H200, which stands in where a query names no GPU.
+// A device as cost models see it. Their constants were fitted on an H200, which stands in if a query names no GPU.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Machine {
   double cycles_per_us = 1900;
   double memory_bytes_per_us = 4.2e6;
 
-  /// The rate of everything that grows with multiprocessors and clock, over an H200's.
+  /// Speed relative to an H200 of everything that scales with SMs and clock.
   double speed() const {
     const Machine h200;
     return multiprocessors / h200.multiprocessors * cycles_per_us / h200.cycles_per_us;

@@ -1,5 +1,5 @@
-// Where a mask's nonzeros lie, as far as its statistics tell cost models: some of them in runs of neighbouring columns, as in a dense band, the
-// others at random.
+// How a mask's nonzeros are distributed, as far as its statistics tell cost models: some in runs of neighbouring
+// columns, as in a dense band, the others at random.
 #pragma once
 
 #include <abi/topology.h>
@@ -11,7 +11,7 @@
 
 namespace vostok::ops {
 
-/// Share of the nonzeros that lie in runs, beyond what a mask of that density has by chance.
+/// Share of the nonzeros in runs, beyond what a random mask of that density has.
 inline double banded_share(const TopologyStatistics& statistics) {
   if (statistics.run_share == 0) return 0;  // nearly every mask, and every prediction asks
   const double by_chance = std::pow(1 - statistics.sparsity(), run_columns() - 1);

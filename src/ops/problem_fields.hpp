@@ -1,5 +1,5 @@
-// A problem's fields, listed once, and what follows from the list: its key and the check of its enumerators. Beside each
-// operation's problem stands one function
+// A problem's fields, listed once, and what follows from the list: its key and the check of its enumerators. Each
+// operation's problem has one function beside it:
 //   template <FieldsOf<Sddmm> P, class Visit> constexpr void problem_fields(P& problem, Visit&& visit) { visit("n", problem.n, KeyRole{...}); ... }
 #pragma once
 
@@ -21,8 +21,8 @@ namespace vostok {
 /// How a problem field takes part in cache keys.
 struct KeyRole {
   const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
-  bool alignment_only = false;     ///< a stride that follows the number of nonzeros: in the exact part, only what it is a multiple of
-  bool beside = false;             ///< done beside the product itself: a choice tuned at the field's default serves, where its rules admit it
+  bool alignment_only = false;     ///< a stride that follows the number of nonzeros: the exact part has only its divisibility
+  bool beside = false;             ///< done beside the product itself: a choice tuned at the field's default serves, if its rules admit it
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -61,14 +61,15 @@ namespace detail {
 /// The power of two up to 16 that divides a stride; strides of 0 are packed.
 inline std::string alignment_text(std::int64_t stride) { return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16})); }
 
-/// The text of a value; nothing for an optional field without one: it was added later, and keys without it stay valid.
+/// The text of a value; nothing for an optional field without a value. Such fields were added later, and
+/// keys without them stay valid.
 template <class V>
 std::optional<std::string> leaf_text(const V& value) {
   if constexpr (requires { value.value(); }) return value ? std::optional(codegen::value_text(*value)) : std::nullopt;
   else return codegen::value_text(value);
 }
 
-/// The fields that `text(value, role)` gives a text for.
+/// The fields for which `text(value, role)` returns a text.
 template <class P, class Text>
 FieldMap fields_with_text(const P& problem, const Text& text) {
   FieldMap map;
@@ -86,7 +87,7 @@ FieldMap fields_with_text(const P& problem, const Text& text) {
   return map;
 }
 
-/// A field's text in the exact part of cache keys, where it is there.
+/// A field's text in the exact part of cache keys, if it is part of that.
 template <class V>
 std::optional<std::string> exact_text(const V& value, KeyRole role) {
   if (role.left_out != nullptr) return std::nullopt;
@@ -100,7 +101,7 @@ FieldMap exact_fields(const P& resolved) {
   return fields_with_text(resolved, [](const auto& value, KeyRole role) { return exact_text(value, role); });
 }
 
-/// Of these, what is done beside the product.
+/// The fields of the exact part that are done beside the product.
 template <class P>
 FieldMap fields_beside(const P& problem) {
   return fields_with_text(problem, [](const auto& value, KeyRole role) { return role.beside ? exact_text(value, role) : std::nullopt; });
@@ -114,7 +115,7 @@ std::string exact_key(const P& resolved) {
   return to_text(detail::exact_fields(resolved));
 }
 
-/// The same of the problem without what is done beside its product; empty where nothing is.
+/// The exact key of the problem without what is done beside its product; empty if nothing is.
 template <class P>
 std::string plain_key(const P& resolved) {
   const FieldMap beside = detail::fields_beside(resolved);
@@ -131,13 +132,13 @@ std::string plain_key(const P& resolved) {
   return same ? std::string() : to_text(plain);
 }
 
-/// The same of every field, in full: problems that differ in it may need different kernels.
+/// A key of every field, in full: problems with different identities may need different kernels.
 template <class P>
 std::string identity_of(const P& resolved) {
   return to_text(detail::fields_with_text(resolved, [](const auto& value, KeyRole) { return detail::leaf_text(value); }));
 }
 
-/// Throws invalid_argument for a value that no enumerator has; `object` is what cannot be planned ("SpMM").
+/// Throws invalid_argument for an unknown enumerator; `object` is what cannot be planned ("SpMM").
 template <class P>
 void require_enumerators(const char* object, const P& problem) {
   const auto require_name = [&](const char* field, auto value) {
@@ -169,17 +170,17 @@ inline void require_alignment(const char* object, int alignment_bytes, Dtype ele
          size_of(element));
 }
 
-/// Elements that no memory holds; a few times as many still fit in 64 bits.
+/// More elements than any memory holds; a few times as many still fit in 64 bits.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 56;
 
-/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than what it must step over, or past all memory.
+/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than its extent, or beyond all memory.
 inline void require_stride(const char* object, const char* field, std::int64_t stride, std::int64_t extent) {
   if (stride > most_elements) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, stride, most_elements);
   if (stride != 0 && stride < extent)
     fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is smaller than {} (0 means packed)", object, field, stride, extent);
 }
 
-/// unsupported, naming the field, its value and what this version has instead.
+/// Throws unsupported, naming the field, its value and what this version supports.
 [[noreturn]] inline void refuse(const char* object, const char* field, const std::string& value, const char* supported) {
   fail(ErrorCode::unsupported, "cannot plan {}: {} = {} is not supported by this version ({})", object, field, value, supported);
 }
@@ -189,12 +190,12 @@ inline void require_bias_element(const char* object, const char* field, const st
   if (bias_element && *bias_element != Dtype::f32 && *bias_element != element) refuse(object, field, name(*bias_element), "f32 and the element type");
 }
 
-/// Absent where there is no bias, and where it is f32, so that equal problems have equal keys: those from before there was a choice.
+/// Absent if there is no bias or it is f32, so that equal problems have equal keys, also those from before the field existed.
 inline std::optional<Dtype> resolve_bias_element(bool has_bias, const std::optional<Dtype>& bias_element) {
   return has_bias && bias_element != Dtype::f32 ? bias_element : std::nullopt;
 }
 
-/// The type that kernels read column indices with: as asked for, else u16 where every column fits.
+/// The type in which kernels read column indices: the one asked for, else u16 if every column fits.
 inline IndexType resolve_index(const char* object, IndexType asked, std::int64_t columns) {
   const bool narrow = columns <= 65536;
   if (asked == IndexType::automatic) return narrow ? IndexType::u16 : IndexType::i32;

@@ -1,4 +1,4 @@
-// A problem's fields as text, and back: what captures write and `--set` reads.
+// A problem's fields as text and back, for captures and `--set`.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace vostok::ops {
 
 namespace detail {
 
-/// visit(name, value) for each field that is not made of others: "n", "epilogue.bias", "padding.top".
+/// visit(name, value) for each leaf field, in nested structures too: "n", "epilogue.bias", "padding.top".
 template <class P, class Visit>
 void visit_leaves(P& problem, const Visit& visit) {
   problem_fields(problem, [&](const char* field, auto& value, KeyRole) {
@@ -52,7 +52,7 @@ inline bool take_list(std::vector<std::int64_t>& items, const std::string& text)
   return true;
 }
 
-/// False where the text spells no value of the field's type.
+/// False if the text is not a value of the field's type.
 template <class V>
 bool take_text(V& value, const std::string& text) {
   if constexpr (std::is_same_v<V, std::vector<std::int64_t>>) {
@@ -83,7 +83,7 @@ FieldMap fields_as_text(const P& problem) {
   return map;
 }
 
-/// Takes "field=value". Errors: invalid_argument naming what is not known or does not fit.
+/// Sets a field from "field=value". Errors: invalid_argument naming what is unknown or does not fit.
 template <class P>
 void set_field(P& problem, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');

@@ -65,9 +65,9 @@ struct Im2colQuery : Query {
   Im2col problem;
 };
 
-/// Throws invalid_argument for a value that makes no sense, such as an image without pixels or an output that would have none, and
-/// unsupported for a kernel or stride that this version lacks. A batch, channels, rows or columns of 0 are legal: there is
-/// nothing to compute.
+/// Throws invalid_argument for a value that makes no sense, such as an image without pixels or an output without any.
+/// Throws unsupported for a kernel or stride that this version lacks. A batch, channels, rows or columns of 0 are
+/// legal: there is nothing to compute.
 void validate(const DepthwiseConvolution& problem, const TopologyStatistics& statistics);
 void validate(const BiasActivation& problem, const TopologyStatistics& statistics);
 void validate(const Im2col& problem, const TopologyStatistics& statistics);

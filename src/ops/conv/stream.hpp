@@ -1,4 +1,4 @@
-// What the families without reuse have in common: elements counted through a grid of one row, and time bound by bytes.
+// Shared by the families without data reuse: elements are counted through a grid of one row, and time is bound by bytes.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace vostok::ops::stream {
 
-/// Elements of one load or store: a power of two of at most 16 bytes and the alignment, that divides `length`.
+/// Elements of one load or store: a power of two that divides `length`, within 16 bytes and the alignment.
 inline int widest_vector(std::int64_t length, int alignment_bytes, Dtype type) {
   return static_cast<int>(std::gcd<std::int64_t>(std::min(16, alignment_bytes) / size_of(type), length));
 }
@@ -29,7 +29,7 @@ inline bool is_power_of_two_up_to(int value, int most) { return value > 0 && val
 
 inline bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
 
-/// Why a config of {vector, vectors_per_thread, block_threads} cannot run on this many elements; nothing where it can.
+/// Why a config of {vector, vectors_per_thread, block_threads} cannot run on this many elements; nothing if it can.
 template <class Config>
 std::optional<std::string> forbidden(const Config& config, int widest, std::int64_t elements) {
   if (!is_power_of_two_up_to(config.vector, widest)) return "vector is a power of two that sizes and alignment allow";
@@ -45,7 +45,7 @@ std::int64_t blocks(const Config& config, std::int64_t elements) {
   return ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads);
 }
 
-/// Wide vectors, and more of them for a thread where there is enough for every multiprocessor; narrower ones where threads would be few.
+/// Wide vectors, and several for each thread if that still fills every SM; narrower ones if threads would be too few.
 template <class Config>
 Config default_config(int widest, std::int64_t elements) {
   Config config{.vector = widest, .vectors_per_thread = 1, .block_threads = 256};
@@ -68,7 +68,7 @@ std::vector<Config> space(int widest, std::int64_t elements) {
   return list;
 }
 
-/// The widest vectors, and those of the default.
+/// The configs with the widest vectors or those of the default.
 template <class Config>
 std::vector<Config> short_list(int widest, std::int64_t elements) {
   std::vector<Config> list = space<Config>(widest, elements);
@@ -77,7 +77,7 @@ std::vector<Config> short_list(int widest, std::int64_t elements) {
   return list;
 }
 
-/// Microseconds for moving this many bytes; `threads` of too few work latency out.
+/// Predicted time of moving this many bytes; too few `threads` leave latency exposed.
 inline double predict_us(const Query& query, double bytes, double threads) {
   const Machine machine = machine_of(query);
   constexpr double launch_us = 1.8;

@@ -40,11 +40,11 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
 namespace ops {
 
 struct SddmmQuery : Query {
-  Sddmm problem;  ///< output and index filled in, what is packed or unused written as 0
+  Sddmm problem;  ///< output and index filled in; packed or unused strides are 0
 
   StoredMatrix lhs() const { return stored_matrix(problem.lhs_layout, statistics.rows, problem.n, problem.lhs_leading, problem.lhs_stride); }
   StoredMatrix rhs() const { return stored_matrix(problem.rhs_layout, statistics.cols, problem.n, problem.rhs_leading, problem.rhs_stride); }
-  /// The nonzeros of each D: one line.
+  /// The nonzeros of each D, as one line.
   StoredMatrix output() const { return stored_matrix(Layout::row_major, 1, statistics.nonzeros, 0, problem.output_stride); }
 };
 

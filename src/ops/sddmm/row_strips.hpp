@@ -16,15 +16,15 @@ std::unique_ptr<Family> make_row_strips();
 
 namespace row_strips {
 
-/// A dense operand as the kernel reads it: [rows, n], row-major. One that the problem has column-major is transposed into the
-/// workspace first, where its rows start at multiples of 16 bytes.
+/// A dense operand as the kernel reads it: [rows, n], row-major. A column-major operand is first transposed into the
+/// workspace, where its rows start at multiples of 16 bytes.
 struct DenseRows {
   bool transposed = false;
   std::int64_t leading = 0;
   std::int64_t stride = 0;
-  std::int64_t workspace_offset = 0;  ///< bytes, where transposed
-  std::int64_t workspace_bytes = 0;   ///< 0 where not transposed
-  std::int64_t alignment = 16;        ///< bytes that divide every row's start
+  std::int64_t workspace_offset = 0;  ///< bytes, if transposed
+  std::int64_t workspace_bytes = 0;   ///< 0 if not transposed
+  std::int64_t alignment = 16;        ///< bytes; divides every row's start
 };
 
 struct DenseOperands {
@@ -39,20 +39,20 @@ DenseOperands dense_operands(const SddmmQuery& query);
 /// Largest n_split.
 inline constexpr std::int64_t most_parts = 1024;
 
-/// Elements of n that one of the config's n_split parts has at most: whole steps where there are several.
+/// The most elements of n in one of the config's n_split parts: whole steps if there are several parts.
 std::int64_t part_length(const SddmmQuery& query, const RowStripsConfig& config);
 
-/// What the problem fixes for the kernel.
+/// The kernel's traits, which the problem fixes.
 RowStripsTraits traits(const SddmmQuery& query);
 
-/// Why the kernel cannot run this config here; nothing where it can (row_strips_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (row_strips_rules.cpp).
 std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config);
 
-/// Widest legal vectors, lanes for 128 bytes of a row; of strips, loads in flight and parts of n what the cost model likes
-/// best (row_strips_space.cpp).
+/// Widest legal vectors, and lanes for 128 bytes of a row. The cost model chooses strips, loads in flight and parts
+/// of n (row_strips_space.cpp).
 RowStripsConfig default_config(const SddmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<RowStripsConfig> space(const SddmmQuery& query);
 
 /// Configs that cover the space's corners, default first.

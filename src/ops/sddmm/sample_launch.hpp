@@ -1,4 +1,4 @@
-// What the families have in common that compute dense products of a mask's tiles on tensor cores and gather the mask's elements.
+// Shared by the families that compute dense products of a mask's tiles on tensor cores and gather the mask's elements.
 #pragma once
 
 #include <cstdint>
@@ -13,45 +13,45 @@
 
 namespace vostok::ops::sampled {
 
-/// What the problem fixes for a kernel that sums all of n, or one of several parts of it: what is done to whole sums is then left to the
-/// kernel that adds them.
+/// Traits of a kernel that sums all of n, or one of n_split parts of it. With several parts, the scale, multiplication
+/// and accumulation of D are left to the kernel that adds the parts.
 TensorSampleTraits traits(const SddmmQuery& query, int n_split = 1);
 
-/// Steps of 16, and blocks of 64, that n has.
+/// Steps of 16, and blocks of 64, in n.
 std::int64_t n_steps(const SddmmQuery& query);
 std::int64_t n_blocks(const SddmmQuery& query);
-/// n blocks that one of so many parts has at most.
+/// The most n blocks in one of n_split parts.
 std::int64_t part_blocks(const SddmmQuery& query, int n_split);
-/// Whether some of so many parts would have nothing to sum.
+/// Whether some of n_split parts would be empty.
 bool has_empty_parts(const SddmmQuery& query, int n_split);
 
 /// Smallest n_split that keeps the error bound of `accurate` where sums leave the tensor cores every `promotion_steps` (0: never).
 int least_split(const SddmmQuery& query, int promotion_steps);
 /// Whether this n_split keeps it.
 bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split);
-/// Parts that fill the device once with blocks that have a tile each, `least` or more.
+/// The n_split, at least `least`, with which blocks of one tile each fill the device once.
 int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_per_multiprocessor, int least);
 
-/// Tiles that hold nonzeros, were these spread evenly; and the entries of one of them.
+/// Tiles with nonzeros if these were spread evenly, and the entries of one such tile.
 double expected_tiles(const SddmmQuery& query, const TileShape& shape);
 double expected_entries(const SddmmQuery& query, const TileShape& shape);
-/// Room for most tiles' lists, in few different sizes, each a power of two of at most `most`.
+/// Room that holds most tiles' lists: a power of two, at most `most`, so that few different kernels arise.
 int list_room(const SddmmQuery& query, const TileShape& shape, int most);
 
-/// Microseconds in which `bytes` go to and come from L2 or memory, for cost models; those of preparing the operands; and of adding parts.
+/// Predicted microseconds, for cost models: moving `bytes` to and from L2 or memory; preparing the operands; adding parts.
 double moved_us(const SddmmQuery& query, double bytes);
 double prepare_us(const SddmmQuery& query, PackedMode mode);
 double sum_us(const SddmmQuery& query, int n_split);
 
 /// The modes that may serve, the likely best first.
 std::vector<PackedMode> modes(const SddmmQuery& query);
-/// Nonzeros that do not stay in L2 anyway are streamed past it.
+/// Whether to stream nonzeros past L2, which does not keep them anyway.
 bool streams_output(const SddmmQuery& query);
 
 /// Why such families cannot serve the query at all.
 std::optional<std::string> declines(const SddmmQuery& query);
 
-/// Where a kernel finds operands, lists and output.
+/// Addresses and layout of a kernel's operands, lists and output.
 struct Binding {
   TileLists lists;
   PreparedRowPair prepared;
@@ -62,7 +62,7 @@ struct Binding {
   std::int64_t batch = 0;
   int parts = 1;
   std::int64_t n = 0;
-  SampledRows lhs = {};  ///< without the addresses, which a call brings
+  SampledRows lhs = {};  ///< without the addresses, which a call supplies
   SampledRows rhs = {};
 
   static Binding of(const SddmmQuery& query, const PreparedRowPair& prepared, const TileLists& lists, int n_split);

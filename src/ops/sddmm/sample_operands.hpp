@@ -12,7 +12,7 @@ namespace vostok::ops {
 
 /// One operand in the workspace.
 struct PreparedRows {
-  std::int64_t octets = 0;  ///< of rows, those past the matrix included
+  std::int64_t octets = 0;  ///< of rows, including those past the matrix
   std::int64_t octets_offset_bytes = 0;
   std::int64_t exponents_offset_bytes = 0;
   std::int64_t marks_offset_bytes = 0;
@@ -23,10 +23,10 @@ struct PreparedRows {
 struct PreparedRowPair {
   PreparedRows lhs;
   PreparedRows rhs;
-  std::int64_t bytes = 0;  ///< of all of it from the workspace's start, a multiple of 256
+  std::int64_t bytes = 0;  ///< from the workspace's start, a multiple of 256
 };
 
-/// How sums are made: f32 is split in this mode, n in so many parts, and sums are certified or not.
+/// How sums are computed: the mode that splits f32, the number of parts of n, and whether sums are certified.
 struct SampleWork {
   PackedMode mode;
   int n_split = 1;
@@ -38,7 +38,7 @@ struct SampleWork {
   }
 };
 
-/// Rows are rounded up to those of the tiles. Errors: invalid_argument where the bytes are past 64 bits.
+/// The operands' rows, rounded up to whole tiles. Errors: invalid_argument if the bytes exceed 64 bits.
 PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, const TileShape& shape);
 
 /// The first launch of a plan.

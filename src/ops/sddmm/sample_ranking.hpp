@@ -1,4 +1,4 @@
-// Of the configs of the families on tensor cores a few that differ.
+// Picks a few different configs of the tensor-core families.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace vostok::ops::sampled {
 
-/// The first of a list, of configs that are `alike(a, b)` no more than two.
+/// The first of a ranked list, at most two of those that are `alike(a, b)`.
 template <class Config, class Alike>
 std::vector<Config> few_of_each(const std::vector<Config>& ranked, const Alike& alike) {
   constexpr std::size_t most = 16;

@@ -1,4 +1,4 @@
-// The launch that makes D of sums that were computed in parts.
+// The launch that adds sums computed in parts, and stores D.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace vostok::ops {
 
-/// Bytes of the parts of every sum of the batch.
+/// Bytes of all parts of the batch's sums.
 std::int64_t part_bytes(const SddmmQuery& query, int parts);
 
-/// Adds `parts` parts, which lie at this offset of the call's workspace as [batch, parts, nonzeros], and stores D.
+/// Adds `parts` parts, stored at this offset of the call's workspace as [batch, parts, nonzeros], and stores D.
 Launch sum_parts_launch(const SddmmQuery& query, int parts, std::int64_t workspace_offset);
 
 }  // namespace vostok::ops

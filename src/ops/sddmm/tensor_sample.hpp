@@ -21,18 +21,18 @@ std::int64_t prepared_bytes(const SddmmQuery& query, const TensorSampleConfig& c
 
 /// Why this family cannot serve the query at all (tensor_sample_rules.cpp).
 std::optional<std::string> declines(const SddmmQuery& query);
-/// Why the kernel cannot run this config here; nothing where it can.
+/// Why the kernel cannot run this config here; nothing if it can.
 std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config);
-/// Whether it can, without a text: spaces ask this of thousands.
+/// As forbidden() without its text, for searches over thousands of configs.
 bool admits(const SddmmQuery& query, const TensorSampleConfig& config);
 
-/// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (tensor_sample_space.cpp).
+/// Small tiles, and n in as few parts as accuracy allows: admitted if any config is (tensor_sample_space.cpp).
 TensorSampleConfig smallest_config(const SddmmQuery& query);
 
-/// What the cost model likes best.
+/// The cost model's best config.
 TensorSampleConfig default_config(const SddmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<TensorSampleConfig> space(const SddmmQuery& query);
 
 /// Configs that cover the space's corners, default first.

@@ -1,5 +1,5 @@
-// wgmma_sample on the host, in four parts: launches (wgmma_sample.cpp), rules, space, cost model. What it has in common with tensor_sample is
-// in sample_launch.hpp.
+// wgmma_sample on the host, in four parts: launches (wgmma_sample.cpp), rules, space, cost model. What it shares with
+// tensor_sample is in sample_launch.hpp.
 #pragma once
 
 #include <memory>
@@ -17,23 +17,23 @@ std::unique_ptr<Family> make_wgmma_sample();
 
 namespace wgmma_sample {
 
-/// Blocks on the grid's x where they fill the device `waves` times; 0 where each tile has its own.
+/// Blocks on the grid's x that fill the device `waves` times; 0 if each tile has its own block.
 std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config);
 
 /// Why this family cannot serve the query at all (wgmma_sample_rules.cpp).
 std::optional<std::string> declines(const SddmmQuery& query);
-/// Why the kernel cannot run this config here; nothing where it can.
+/// Why the kernel cannot run this config here; nothing if it can.
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config);
-/// Whether it can, without a text: spaces ask this of thousands.
+/// As forbidden() without its text, for searches over thousands of configs.
 bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config);
 
-/// Small tiles, and n in as few parts as sums allow: admitted wherever any config is (wgmma_sample_space.cpp).
+/// Small tiles, and n in as few parts as accuracy allows: admitted if any config is (wgmma_sample_space.cpp).
 WgmmaSampleConfig smallest_config(const SddmmQuery& query);
 
-/// What the cost model likes best.
+/// The cost model's best config.
 WgmmaSampleConfig default_config(const SddmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<WgmmaSampleConfig> space(const SddmmQuery& query);
 
 /// Configs that cover the space's corners, default first.

@@ -1,4 +1,4 @@
-// What the softmax families' rules and spaces have in common, and a family of either direction made of a family's decisions.
+// Shared rules and spaces of the softmax families, and the adapter that makes a family of either direction.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace vostok::ops {
 
-/// Registers of a thread that the entries it holds take, and a little more.
+/// Registers of a thread for the entries that it holds, plus a few.
 template <class Config>
 int softmax_registers(const SoftmaxSubject& subject, const Config& config) {
   return config.vector * config.held_vectors * (subject.traits.backward ? 2 : 1) + 32;
 }
 
-/// Why no kernel of these families can run the config, or why it cannot be fast; nothing where one can.
+/// Why no kernel of these families can run the config, or why it cannot be fast; nothing if one can.
 template <class Config>
 std::optional<std::string> softmax_forbidden(const SoftmaxSubject& subject, const Config& config) {
   const auto is_power_of_two_up_to = [](int value, int most) {
@@ -28,7 +28,7 @@ std::optional<std::string> softmax_forbidden(const SoftmaxSubject& subject, cons
   if (const int count = threads(config); count < 32 || count > 1024 || count % 32 != 0) return "a block has 1 to 32 whole warps";
   if (!is_power_of_two_up_to(config.vector, subject.traits.widest_vector)) return "vector is a power of two that alignment and strides allow";
   if (config.held_vectors < 1 || config.held_vectors > 32) return "held_vectors is 1 to 32";
-  // Each entry held takes a register, forward, and two backward. 96: more lost occupancy than loads in flight gain.
+  // Each entry held takes one register forward and two backward. Above 96, lost occupancy costs more than loads in flight gain.
   if (softmax_registers(subject, config) > std::min(96, 64 * 1024 / threads(config))) return "the entries held do not fit a thread's registers";
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// What the softmax families look at, forward and backward alike.
+// What the softmax families know of a query, forward and backward alike.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct SoftmaxSubject {
 SoftmaxSubject softmax_subject(const SoftmaxQuery& query);
 SoftmaxSubject softmax_subject(const SoftmaxBackwardQuery& query);
 
-/// Everything of the operands that a call does not change; `row_offsets` may be null.
+/// The operands' fields that do not change between calls; `row_offsets` may be null.
 SoftmaxOperands softmax_operands(const SoftmaxQuery& query, const void* row_offsets);
 SoftmaxOperands softmax_operands(const SoftmaxBackwardQuery& query, const void* row_offsets);
 
-/// The operands of one call.
+/// Adds the pointers of one call.
 SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxArguments& call);
 SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxBackwardArguments& call);
 
-/// Threads that a device keeps resident, for cost models.
+/// Resident threads of a device, for cost models.
 double softmax_resident_threads(const Query& query);
 
-/// Microseconds in which the operands move once; `reads`: how often the input is read.
+/// Microseconds of memory traffic if every operand moves once; `reads`: how often the input is read.
 double softmax_bytes_us(const SoftmaxSubject& subject, double reads);
 
 }  // namespace vostok::ops

@@ -10,10 +10,10 @@
 
 namespace vostok::ops::csr_product {
 
-/// What L2 hands out in a microsecond.
+/// Bytes that L2 delivers in a microsecond.
 inline double l2_bytes_per_us(const Machine& machine) { return 16.1e6 * machine.speed(); }
 
-/// Sizes as real numbers; nonzeros and m of the whole batch.
+/// Sizes as real numbers; nonzeros and m are those of the whole batch.
 struct Sizes {
   double m, n, nonzeros, mean_row, longest_row, density, element_bytes, output_bytes, entry_bytes;
 };
@@ -36,28 +36,28 @@ inline Sizes sizes_of(const SpmmQuery& query) {
           .entry_bytes = element_bytes + (query.index == IndexType::u16 ? 2 : 4)};
 }
 
-/// What a load of B costs more where neighbouring lanes read different columns of a column-major B: a sector each.
+/// Slow-down of loads of B if neighbouring lanes read different columns of a column-major B, a sector each.
 template <class Config>
 double scatter(const SpmmQuery& query, const Sizes& size, const Config& c) {
   constexpr double sector_bytes = 32;
   return query.problem.dense_layout == Layout::column_major && !c.prepare_dense && query.n.most > 1 ? sector_bytes / size.element_bytes : 1;
 }
 
-/// Bytes of an entry; one that is looked up costs its place and a sector.
+/// Bytes of an entry; a value that is looked up adds its position and a sector.
 template <class Config>
 double entry_bytes(const SpmmQuery& query, const Sizes& size, const Config& c) {
   return size.entry_bytes + (query.problem.sparse_transposed && !c.pack_values ? 4 + 32 : 0);
 }
 
-/// Microseconds in which L1 and shared memory serve all loads: a wavefront of 128 bytes a cycle.
+/// Microseconds of L1 and shared memory for all loads: a wavefront of 128 bytes a cycle.
 template <class Config>
 double l1_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double sparse_wavefronts, const Machine& machine) {
-  constexpr double least = 0.25;  // of a warp's load, where lanes read different rows of a narrow B
+  constexpr double least = 0.25;  // wavefronts of a warp's load, if lanes read different rows of a narrow B
   const double dense_wavefronts = std::max(least, size.n * size.element_bytes * scatter(query, size, c) / 128 / column_tiles);
   return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors / machine.cycles_per_us;
 }
 
-/// Microseconds in which L2 serves what L1 misses: `rows_together`, which run together on a multiprocessor, share rows of B.
+/// Microseconds of L2 for what L1 misses: `rows_together` rows, which are resident together on an SM, share rows of B.
 template <class Config>
 double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double rows_together, const Machine& machine) {
   const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), rows_together)) / (size.density * rows_together);
@@ -68,7 +68,7 @@ double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double 
   return std::max(from_memory, (dense_bytes + entry_total * column_tiles) / l2_bytes_per_us(machine));
 }
 
-/// Microseconds of the launches before the product: each reads and writes what it prepares.
+/// Microseconds of the launches before the product; each reads and writes what it prepares.
 template <class Config>
 double preparation_us(const SpmmQuery& query, const Sizes& size, const Config& c, const Machine& machine) {
   constexpr double launch_us = 1.5;
@@ -88,7 +88,7 @@ inline double output_us(const SpmmQuery& query, const Sizes& size, const Machine
   return (output_bytes + dense_bytes) / machine.memory_bytes_per_us;
 }
 
-/// Microseconds in which lanes store a column-major C: a sector for the rows that a warp has side by side.
+/// Microseconds of storing a column-major C: each sector holds the rows that a warp computes side by side.
 inline double scattered_output_us(const SpmmQuery& query, const Sizes& size, int side_by_side, const Machine& machine) {
   constexpr double sectors_per_us = 6.5e4;  // an empty matrix of 512 rows: 2.8 us more at n = 256, 16.7 at n = 2048
   constexpr double sector_bytes = 32;
@@ -97,11 +97,10 @@ inline double scattered_output_us(const SpmmQuery& query, const Sizes& size, int
   return size.m * size.n / rows / sectors_per_us / machine.speed();
 }
 
-/// Whether neighbouring rows are computed side by side: sorted by length, rows of one length keep their order.
+/// Whether neighbouring rows are computed side by side. The row swizzle sorts by length and keeps the order of rows of one length.
 inline bool keeps_rows_together(const SpmmQuery& query, bool row_swizzle) { return !row_swizzle || query.statistics.row_variation == 0; }
 
-/// Three resources of which the one that takes longest counts in full, and a share of the others: they are never used perfectly
-/// beside one another.
+/// Combines three resources: the longest counts in full and the others by a share, since their use never overlaps perfectly.
 inline double overlapped_us(double l1, double l2, double latency) {
   constexpr double overlap_loss = 0.372;
   const double longest = std::max({l1, l2, latency});

@@ -1,4 +1,4 @@
-// Rules that families share which read A's values as CSR holds them and B as it lies: each a reason and when it holds.
+// Rules shared by the families that read CSR values of A and B in place: each a reason and when it holds.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ constexpr bool is_power_of_two_up_to(int value, int most) { return is_power_of_t
 
 inline int threads_per_multiprocessor(const SpmmQuery& query) { return query.device != nullptr ? query.device->threads_per_multiprocessor() : 1024; }
 
-/// Registers that min_blocks leaves a thread.
+/// Registers of a thread that min_blocks allows.
 template <class Config>
 int register_limit(const Case<Config>& c) {
   return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks));
 }
 
-/// Registers that loads of so many entries' rows of B and the sums take at least; addresses and counters need a dozen more.
+/// Lower bound on the registers for sums and for loads of rows of B for so many entries; addresses and counters need a dozen more.
 template <class Config>
 std::int64_t registers_needed(const Case<Config>& c, int entries_in_flight) {
   const std::int64_t entry_registers =
@@ -70,7 +70,7 @@ inline constexpr std::array operand_rules = {
     Rule<Config>{"dense_vector does not divide n", [](const Case<Config>& c) { return c.query.n.divisor() % c.config.dense_vector != 0; }},
 };
 
-/// What a block and a grid hold. These rely on a shape of whole warps, and on operand_rules.
+/// Limits of a block and a grid. These rely on a shape of whole warps, and on operand_rules.
 template <class Config>
 inline constexpr std::array resource_rules = {
     Rule<Config>{"tile_columns is a multiple of threads_per_row * dense_vector",

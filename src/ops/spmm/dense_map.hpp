@@ -1,5 +1,5 @@
-// B of 16-bit elements as a tensor map has it: what kernels that copy it from where it lies, box by box, are bound with, and which problems have
-// a B that no map describes.
+// B of 16-bit elements as a tensor map: the binding of kernels that copy B in place, box by box, and the problems
+// whose B no map can describe.
 #pragma once
 
 #include <abi/tensor_map.h>
@@ -8,19 +8,19 @@
 
 namespace vostok::ops {
 
-/// How B is cut into boxes: of 64 columns by 64 k, or where it is column-major of 64 k by all columns of a tile.
+/// The boxes into which B is cut: 64 columns by 64 k or, if it is column-major, 64 k by all columns of a tile.
 struct DenseBoxes {
   Layout layout;
   Dtype element;
   int tile_columns;
 
-  /// `args`: a kernel's, bound.
+  /// `args`: bound arguments of a kernel.
   template <class Args>
   TensorBoxes of(const Args& args) const {
     constexpr int edge = 64;
     const bool along_k = layout == Layout::column_major;
     const long long line_bytes = args.dense_leading * size_of(element);
-    // One matrix has no next one, and its size need not be a legal stride.
+    // A single matrix has no next one, and its size need not be a legal stride.
     const long long matrix_bytes = args.batch > 1 ? args.dense_stride * size_of(element) : line_bytes;
     return {.address = args.dense,
             .sizes = {along_k ? args.k : args.n, along_k ? args.n : args.k, args.batch},
@@ -30,7 +30,7 @@ struct DenseBoxes {
   }
 };
 
-/// Binds a kernel's arguments, and says what B's map behind them is to be.
+/// Binds a kernel's arguments and describes the map of B that follows them.
 template <class Binding, class Args>
 struct MappedBinding {
   Binding binding;
@@ -43,7 +43,7 @@ struct MappedBinding {
   }
 };
 
-/// The launch of a kernel that takes Args, with B's map behind them where `mapped`.
+/// The launch of a kernel with Args, followed by B's map if `mapped`.
 template <class Args, class Binding>
 Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding, bool mapped,
                            const DenseBoxes& boxes) {
@@ -51,15 +51,15 @@ Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchS
   return Launch::of<SpmmArguments, MappedArgs<Args>>(std::move(request), shape, MappedBinding<Binding, Args>{binding, boxes});
 }
 
-/// Whether the device, where it is known, cannot make tensor maps; and the reason that a rule gives.
+/// Whether the device, if known, cannot make tensor maps; and the rule's reason.
 bool lacks_tensor_maps(const SpmmQuery& query);
 inline constexpr const char* lacks_tensor_maps_reason = "tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps";
 
-/// Whether B is too large for a map: elements, lines and matrices are counted in 31 bits, strides in 40 bits of bytes.
+/// Whether B is too large for a map, which counts elements, lines and matrices in 31 bits and strides in 40 bits of bytes.
 bool is_past_tensor_maps(const SpmmQuery& query);
 inline constexpr const char* past_tensor_maps_reason = "B is larger than a tensor map can say";
 
-/// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would bring what nobody asked for.
+/// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would then copy unused columns.
 bool is_narrower_than_boxes(const SpmmQuery& query, int tile_columns);
 
 }  // namespace vostok::ops

@@ -1,4 +1,4 @@
-// What the problem fixes for a kernel that stores C.
+// The traits of a kernel that stores C, which the problem fixes.
 #pragma once
 
 #include <tuple>
@@ -8,14 +8,15 @@
 
 namespace vostok::ops {
 
-/// How C lies and what is made of the sums first.
+/// The layout of C, and the epilogue.
 template <class Traits>
 auto output_fields(Traits& traits) {
   return std::tie(traits.output, traits.output_layout, traits.output_alignment, traits.bias, traits.activation, traits.scale, traits.residual,
                   traits.accumulate, traits.bias_element);
 }
 
-/// As the problem says. A kernel that adds up part of k leaves both to the sum, and its traits without.
+/// Sets these traits as the problem says. A kernel that sums only a part of k does not set them: the
+/// launch that adds the parts does.
 template <class Traits>
 void take_output(const SpmmQuery& query, Traits& traits) {
   const Spmm& problem = query.problem;
@@ -25,7 +26,7 @@ void take_output(const SpmmQuery& query, Traits& traits) {
                  epilogue.scale, epilogue.residual, epilogue.accumulate, epilogue.bias_element.value_or(Dtype::f32));
 }
 
-/// Of a kernel that makes C of sums: nothing of A or B, so that few kernels serve all.
+/// Traits of a kernel that makes C from sums. They say nothing about A or B, so that few kernels serve all.
 template <class Traits>
 Traits output_traits(const Traits& whole) {
   Traits traits;

@@ -1,8 +1,8 @@
-// A as packed strips (abi/packed_strips.h), for families that read them: where a call's strips lie, and the launch that packs them where
-// the values change from call to call. A family
+// A as packed strips (abi/packed_strips.h), for families that read them: the address of a call's strips, and the launch
+// that packs them if the values change from call to call. A family
 // - declines what packed_strips_declined (ops/topology/packed_strips.hpp) does, and needs strip_needs(grain);
-// - answers packed_format(kind) to packed_format, packed_workspace_bytes among its workspace;
-// - puts pack_strips_launch first where packs_in_workspace, and calls PackedOperand::strips in its binding.
+// - returns packed_format(kind) as its packed_format, and includes packed_workspace_bytes in its workspace;
+// - puts pack_strips_launch first if packs_in_workspace, and calls PackedOperand::strips in its binding.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace vostok::ops {
 
-/// What a binding keeps of a plan's packed strips: trivially copyable.
+/// A plan's packed strips as a binding keeps them: trivially copyable.
 struct PackedOperand {
   const unsigned* offsets = nullptr;
-  LeftOver left_over = {};             ///< but for the entries
+  LeftOver left_over = {};             ///< without the entries' address, which a call supplies
   std::int64_t data_offset_bytes = 0;  ///< in a set: scales come first
-  std::int64_t left_offset_bytes = 0;  ///< likewise
-  std::int64_t set_bytes = 0;          ///< 0 where the batch shares one
+  std::int64_t left_offset_bytes = 0;  ///< in a set, after the data
+  std::int64_t set_bytes = 0;          ///< 0 if the batch shares one set
   std::int64_t workspace_offset_bytes = 0;
   unsigned row_strips = 0;
   unsigned k_blocks = 0;
@@ -29,10 +29,10 @@ struct PackedOperand {
   PackedStrips strips(const SpmmArguments& call) const;
 };
 
-/// Whether every call packs its values, or takes what Plan::pack made of them.
+/// Whether every call packs its values; if not, Plan::pack has packed them.
 inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.value_lifetime == ValueLifetime::per_call; }
 
-/// Sets of values: one for the batch, or one for each product.
+/// Sets of values: one for each product of the batch, or one for all.
 inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
 
 /// True if the product fills the GPU, so that the next call's packing cannot start before it ends. `room`: blocks that are resident at once.
@@ -44,25 +44,25 @@ inline bool crowds_packing(double blocks, double room) {
 /// Slow-down of a product whose calls cannot overlap because each packs first: `factor`. 1 where they can.
 inline double without_overlap(const SpmmQuery& query, double factor) { return packs_in_workspace(query) ? factor : 1; }
 
-/// Microseconds that packing takes however few strips there are: a warp goes through its strip's nonzeros, `entry_us` for each, after `latency_us`.
+/// Lower bound on the microseconds of packing: a warp goes through its strip's nonzeros, `entry_us` each, after `latency_us`.
 double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us);
 
 /// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200 (bench/NOTES.md). `crowded`:
 /// by crowds_packing.
 double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded);
 
-/// Whether what a call has read of strips is not read from L2 again: by no other tile of this many columns and no other product of the batch, nor by
-/// the next call, since the cache is cold or strips are more than it holds.
+/// Whether strips that a call has read are never read again from L2: neither by another tile of this many columns or
+/// another product of the batch, nor by the next call, since the cache is cold or too small for the strips.
 bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns);
 
-/// Bytes of the workspace that packed values take, a multiple of 256; none where they are persistent.
+/// Bytes of packed values in the workspace, a multiple of 256; 0 if they are persistent.
 std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind);
 
-/// `workspace_offset_bytes`: where packed_workspace_bytes of the workspace are the strips', a multiple of 256. `topology` may be
-/// empty, for shapes alone.
+/// `workspace_offset_bytes`: the offset of the packed_workspace_bytes for strips, a multiple of 256. `topology` may be
+/// empty, to get only shapes.
 PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
 
-/// Packs a call's values where packed_operand finds them.
+/// Packs a call's values to where packed_operand reads them.
 Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
 
 }  // namespace vostok::ops

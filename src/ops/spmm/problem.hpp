@@ -43,16 +43,16 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
 namespace ops {
 
 struct SpmmQuery : Query {
-  Spmm problem;  ///< output and index filled in, what is packed written as 0, n the largest that is served
+  Spmm problem;  ///< output and index filled in, packed strides 0, n the largest that is served
 
-  /// Rows of C are those of the matrix as kernels walk it, rows of B its columns.
+  /// Rows of C are rows of the matrix as kernels walk it; rows of B are its columns.
   StoredMatrix dense(std::int64_t columns) const {
     return stored_matrix(problem.dense_layout, statistics.cols, columns, problem.dense_leading, problem.dense_stride);
   }
   StoredMatrix output(std::int64_t columns) const {
     return stored_matrix(problem.output_layout, statistics.rows, columns, problem.output_leading, problem.output_stride);
   }
-  /// Elements between the values of two of the batch; 0 where they share them.
+  /// Elements between the values of two products; 0 if they share values.
   std::int64_t value_stride() const {
     if (!problem.values_per_batch) return 0;
     return problem.value_stride != 0 ? problem.value_stride : statistics.nonzeros;
@@ -60,14 +60,14 @@ struct SpmmQuery : Query {
 };
 
 /// Throws invalid_argument for a value that makes no sense and unsupported for one that this version lacks, naming the
-/// field and its value. `statistics` are A's, also where the problem multiplies by A^T.
+/// field and its value. `statistics` are A's, even if the problem multiplies by A^T.
 void validate(const Spmm& problem, const TopologyStatistics& statistics);
 
-/// The query of a valid problem for these n. `statistics` are those of the matrix as kernels walk it: of A^T where the problem
-/// transposes A.
+/// The query of a valid problem for these n. `statistics` are those of the matrix as kernels walk it: of A^T
+/// if the problem transposes A.
 std::shared_ptr<SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device);
 
-/// Elements between two sets of CSR values that Plan::pack copied: each set starts aligned, whatever the number of nonzeros.
+/// Elements between two sets of CSR values copied by Plan::pack: each set starts aligned for any number of nonzeros.
 constexpr std::int64_t persistent_value_stride(std::int64_t nonzeros) { return round_up(nonzeros, 16); }
 
 /// The largest n that a plan serves.

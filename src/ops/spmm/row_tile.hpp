@@ -16,22 +16,22 @@ std::unique_ptr<Family> make_row_tile();
 
 namespace row_tile {
 
-/// What the problem fixes for the kernel.
+/// The kernel's traits, which the problem fixes.
 RowTileTraits traits(const SpmmQuery& query);
 
-/// Rows that a launch walks: those of A, or room for their slots.
+/// Rows that a launch walks: those of A, or the room for their slots.
 std::int64_t walked_rows(const SpmmQuery& query, const RowTileConfig& config);
 
-/// Why the kernel cannot run this config here; nothing where it can (row_tile_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (row_tile_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config);
 
 /// The paper's heuristic: n tile = n rounded up to a power of two, at most 64; widest legal vectors (row_tile_space.cpp).
 RowTileConfig paper_config(const SpmmQuery& query);
 
-/// Of it and the short list's other shapes, with the likeliest preparation, the one that the cost model likes best.
+/// The cost model's best of the paper's config and the short list's other shapes, with the likeliest preparation.
 RowTileConfig default_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<RowTileConfig> space(const SpmmQuery& query);
 
 /// Configs of which one is near the best on most problems that were measured (bench/NOTES.md); default first.

@@ -1,5 +1,5 @@
-// A as sparse strips (abi/sparse_strips.h), for families that read them: where a call's strips lie, and the launch that packs them where
-// the values change from call to call.
+// A as sparse strips (abi/sparse_strips.h), for families that read them: the address of a call's strips, and the launch
+// that packs them if the values change from call to call.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace vostok::ops {
 
-/// Bytes of the workspace that packed values take, a multiple of 256; none where they are persistent. They are its first.
+/// Bytes of packed values at the start of the workspace, a multiple of 256; 0 if they are persistent.
 std::int64_t sparse_workspace_bytes(const SpmmQuery& query);
 
-/// Strips of values that have 16 bits. `topology` may be empty, for shapes alone.
+/// The strips of 16-bit values. `topology` may be empty, to get only shapes.
 PackedOperand sparse_operand(const SpmmQuery& query, const TopologyPointers& topology);
 
-/// Packs a call's values where sparse_operand finds them.
+/// Packs a call's values to where sparse_operand reads them.
 Launch pack_sparse_launch(const SpmmQuery& query, const TopologyPointers& topology);
 
 }  // namespace vostok::ops

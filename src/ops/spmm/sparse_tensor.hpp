@@ -1,4 +1,4 @@
-// What sparse_tensor_mma and sparse_tensor_wgmma have in common on the host: traits, arguments, reasons to decline, and what a mask costs.
+// Host code shared by sparse_tensor_mma and sparse_tensor_wgmma: traits, arguments, reasons to decline, and the cost of a mask.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace vostok::ops::sparse_tensor {
 
-/// What the problem fixes for the kernel. Where a second launch adds up several slices of k, the kernel leaves C and the epilogue to it.
+/// The kernel's traits. If a second launch adds several slices of k, C's layout and the epilogue are left to that launch.
 SparseTensorTraits traits(const SpmmQuery& query, int launched_slices);
 
-/// Where a config's launches leave what they prepare: packed values, then sums of slices.
+/// Layout of the workspace of a config's launches: packed values, then sums of slices.
 struct Workspace {
   SlicedProduct product;
   std::int64_t bytes = 0;
 };
-/// `product`: how a config cuts it; where its slices' sums lie is decided here.
+/// `product`: how a config cuts the product; the offset of its slices' sums is set here.
 Workspace workspace(const SpmmQuery& query, SlicedProduct product);
 
-/// k blocks of 64 of the matrix, and of a slice of k.
+/// Blocks of 64 k in the matrix, and in a slice of k.
 std::int64_t k_blocks(const SpmmQuery& query);
 std::int64_t slice_blocks(const SpmmQuery& query, int k_split);
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct Binding {
   PackedOperand packed;
   SlicedProduct product;
@@ -38,7 +38,7 @@ struct Binding {
   std::int64_t batch;
   Layout dense_layout;
   Layout output_layout;
-  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
+  std::int64_t dense_leading;  ///< as the problem declares: 0 if packed
   std::int64_t dense_stride;
   std::int64_t output_leading;
   std::int64_t output_stride;
@@ -51,17 +51,17 @@ Binding binding(const SpmmQuery& query, const SlicedProduct& product, const Topo
 /// The form of the topology that kernels read.
 TopologyNeeds needs(const SpmmQuery& query);
 
-/// Why no instruction serves the query; nothing where one may.
+/// Why no instruction serves the query; nothing if one may.
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// C that does not stay in L2 anyway is streamed past it.
+/// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query);
 
-/// Passes that a step of 32 k has, of `rows` rows that are multiplied together, and bytes of a strip, where nonzeros lie at random.
+/// Passes of a step of 32 k for `rows` rows multiplied together, and bytes of a strip, for random nonzeros.
 double expected_passes(const SpmmQuery& query, int rows);
 double expected_strip_bytes(const SpmmQuery& query);
 
-/// Microseconds of the launches beside the product's. `crowded`: by crowds_packing (ops/spmm/packed_operand.hpp).
+/// Microseconds of the launches other than the product's. `crowded`: by crowds_packing (ops/spmm/packed_operand.hpp).
 double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, bool crowded);
 
 }  // namespace vostok::ops::sparse_tensor

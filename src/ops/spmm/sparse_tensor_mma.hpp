@@ -19,26 +19,26 @@ namespace sparse_tensor_mma {
 
 sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorMmaConfig& config);
 
-/// Why the family cannot serve the query at all; nothing where it can (sparse_tensor_mma_rules.cpp).
+/// Why the family cannot serve the query at all; nothing if it can (sparse_tensor_mma_rules.cpp).
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Why the kernel cannot run this config here; nothing where it can (sparse_tensor_mma_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (sparse_tensor_mma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config);
-/// Whether it can, without a text: spaces ask this of thousands.
+/// As forbidden() without its text, for searches over thousands of configs.
 bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config);
 
-/// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
+/// Resident blocks of this config on an SM, by shared memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config);
 
-/// What the cost model likes best (sparse_tensor_mma_space.cpp).
+/// The cost model's best config (sparse_tensor_mma_space.cpp).
 SparseTensorMmaConfig default_config(const SpmmQuery& query);
-/// The config that asks for the least of the device.
+/// The config with the smallest demands on the device.
 SparseTensorMmaConfig smallest_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<SparseTensorMmaConfig> space(const SpmmQuery& query);
 
-/// The configs that the cost model likes best, default first.
+/// The cost model's best configs, default first.
 std::vector<SparseTensorMmaConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (sparse_tensor_mma_cost.cpp).

@@ -19,23 +19,23 @@ namespace sparse_tensor_wgmma {
 
 sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
 
-/// Why the family cannot serve the query at all; nothing where it can (sparse_tensor_wgmma_rules.cpp).
+/// Why the family cannot serve the query at all; nothing if it can (sparse_tensor_wgmma_rules.cpp).
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Why the kernel cannot run this config here; nothing where it can (sparse_tensor_wgmma_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (sparse_tensor_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
-/// Whether it can, without a text: spaces ask this of thousands.
+/// As forbidden() without its text, for searches over thousands of configs.
 bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config);
 
-/// What the cost model likes best (sparse_tensor_wgmma_space.cpp).
+/// The cost model's best config (sparse_tensor_wgmma_space.cpp).
 SparseTensorWgmmaConfig default_config(const SpmmQuery& query);
-/// The config that asks for the least of the device.
+/// The config with the smallest demands on the device.
 SparseTensorWgmmaConfig smallest_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query);
 
-/// The configs that the cost model likes best, default first.
+/// The cost model's best configs, default first.
 std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (sparse_tensor_wgmma_cost.cpp).

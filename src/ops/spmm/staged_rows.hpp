@@ -16,38 +16,38 @@ std::unique_ptr<Family> make_staged_rows();
 
 namespace staged_rows {
 
-/// What the problem fixes for the kernel.
+/// The kernel's traits, which the problem fixes.
 StagedRowsTraits traits(const SpmmQuery& query);
 
 /// Panels of the matrix, and of a slice.
 std::int64_t panels(const SpmmQuery& query, const StagedRowsConfig& config);
 std::int64_t slice_panels(const SpmmQuery& query, const StagedRowsConfig& config);
 
-/// Blocks that share a tile of columns: those of all slices.
+/// Blocks of all slices that share a tile of columns.
 std::int64_t row_blocks(const SpmmQuery& query, const StagedRowsConfig& config);
 
 /// The config of the launch that adds slices.
 StagedRowsSumConfig sum_config(const SpmmQuery& query, const StagedRowsConfig& config);
 
-/// Blocks of this config whose shared memory and threads a multiprocessor holds.
+/// Resident blocks of this config on an SM, by shared memory and threads.
 int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config);
 
-/// Why the family cannot serve the query at all; nothing where it can (staged_rows_rules.cpp).
+/// Why the family cannot serve the query at all; nothing if it can (staged_rows_rules.cpp).
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Why the kernels cannot run this config here; nothing where they can (staged_rows_rules.cpp).
+/// Why the kernels cannot run this config here; nothing if they can (staged_rows_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config);
 
-/// What the cost model likes best of the short list (staged_rows_space.cpp).
+/// The cost model's best config of the short list (staged_rows_space.cpp).
 StagedRowsConfig default_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<StagedRowsConfig> space(const SpmmQuery& query);
 
-/// Whether rows of B are multiplied by several rows of a block, and there are enough of everything to hide what panels cost.
+/// Whether several rows of a block multiply the same rows of B, and there is enough work to hide the cost of panels.
 bool shares_panels(const SpmmQuery& query);
 
-/// Configs that differ in what matters most, default first; the default alone where panels are not shared.
+/// Configs that differ in what matters most, default first; only the default if panels are not shared.
 std::vector<StagedRowsConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (staged_rows_cost.cpp).

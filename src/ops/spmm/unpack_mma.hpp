@@ -16,42 +16,42 @@ std::unique_ptr<Family> make_unpack_mma();
 
 namespace unpack_mma {
 
-/// What the problem, and how a config cuts it, fix for the kernel.
+/// The kernel's traits, by the problem and how a config cuts it.
 UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config);
 /// Only the traits that shared_bytes() reads; the others keep their defaults. Ranking needs no more.
 UnpackMmaTraits stage_traits(const SpmmQuery& query);
 
-/// k blocks of 64 of the matrix, and of a slice of k.
+/// Blocks of 64 k in the matrix, and in a slice of k.
 std::int64_t k_blocks(const SpmmQuery& query);
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// k blocks whose sums a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike
-/// where all elements are.
+/// The most k blocks whose sums a second accumulator can take within the error bound of `accurate`: each addition
+/// rounds, and all in one direction if all elements are alike.
 inline constexpr std::int64_t most_accurate_blocks = 64;
 
-/// Bytes of the sums of all slices, where k is cut into some.
+/// Bytes of the sums of all slices, if k is cut.
 std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// Why the family cannot serve the query at all; nothing where it can (unpack_mma_rules.cpp).
+/// Why the family cannot serve the query at all; nothing if it can (unpack_mma_rules.cpp).
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Why the kernel cannot run this config here; nothing where it can (unpack_mma_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (unpack_mma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config);
-/// Whether it can, without a text: spaces ask this of thousands.
+/// As forbidden() without its text, for searches over thousands of configs.
 bool admits(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// Blocks of this config that share a multiprocessor, by its memory, threads and an estimate of the registers.
+/// Resident blocks of this config on an SM, by shared memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// Pairs per strip that a mask of the query's density has, with room for the spread over sums of so many strips; a multiple of 16.
+/// Pairs per strip at the query's density, with a margin for the spread of sums over this many strips; a multiple of 16.
 int usual_strip_pairs(const SpmmQuery& query, int strips = 1);
 
-/// A tile for n, as many stages as share a multiprocessor, and slices of k where tiles are too few (unpack_mma_space.cpp).
+/// A tile for n, as many stages as fit beside each other on an SM, and slices of k if tiles are too few (unpack_mma_space.cpp).
 UnpackMmaConfig default_config(const SpmmQuery& query);
-/// The config that asks for the least of the device.
+/// The config with the smallest demands on the device.
 UnpackMmaConfig smallest_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<UnpackMmaConfig> space(const SpmmQuery& query);
 
 /// Configs that cover the space's corners, default first.

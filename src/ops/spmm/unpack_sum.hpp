@@ -1,4 +1,4 @@
-// The second launch of a product whose k was cut into slices (abi/unpack_sum.h), and the memory between the two.
+// The second launch of a product whose k is cut into slices (abi/unpack_sum.h), and the memory between the two launches.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ struct Slicing {
   bool cluster_sums;
 };
 
-/// Whether slices cannot be a cluster as they are to be, or their clusters are more than a grid holds; and the reasons that rules give.
+/// Whether slices cannot form a cluster although they should, or their clusters exceed a grid; and the rules' reasons.
 bool is_no_cluster(const Slicing& slicing);
 inline constexpr const char* no_cluster_reason = "cluster_sums takes 2 to 8 slices of k, the blocks of a cluster";
 bool exceeds_clusters(const Slicing& slicing, std::int64_t batch);
 inline constexpr const char* exceeds_clusters_reason = "the grid's y holds fewer clusters than the batch has";
 
-/// How a product is cut.
+/// How a product is cut into tiles and slices.
 struct SlicedProduct {
   int tile_rows = 0;
   int tile_columns = 0;
   int k_split = 1;
-  bool cluster_sums = false;              ///< slices add up by themselves: no memory between, no second launch
-  std::int64_t partial_offset_bytes = 0;  ///< where the slices' sums lie in the workspace, a multiple of 256
+  bool cluster_sums = false;              ///< slices add up within a cluster: no memory between, no second launch
+  std::int64_t partial_offset_bytes = 0;  ///< offset of the slices' sums in the workspace, a multiple of 256
   bool stream_output = false;
 
-  /// Whether a second launch adds up the slices.
+  /// Whether a second launch adds the slices.
   bool needs_launch() const { return k_split > 1 && !cluster_sums; }
 };
 
-/// Bytes of the sums of all slices for the largest n; none where no second launch adds them up.
+/// Bytes of the sums of all slices for the largest n; 0 if no second launch adds them.
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product);
 
-/// Where a call's slices leave their sums. `m`: rows of C.
+/// The address and layout of a call's sums of slices. `m`: rows of C.
 PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const SpmmArguments& call);
 
 Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product);

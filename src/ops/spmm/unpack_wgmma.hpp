@@ -19,7 +19,7 @@ std::unique_ptr<Family> make_unpack_wgmma();
 
 namespace unpack_wgmma {
 
-/// What the problem, and how a config cuts it, fix for the kernel.
+/// The kernel's traits, by the problem and how a config cuts it.
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 /// Only the traits that shared_bytes() reads; the others keep their defaults. Ranking needs no more.
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
@@ -27,10 +27,10 @@ UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& 
 /// The strips that a config reads.
 StripKind strip_kind(const UnpackWgmmaConfig& config);
 
-/// k blocks of 64 of a slice of k.
+/// Blocks of 64 k in a slice of k.
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
-/// Where a config's launches leave what they prepare: packed values, B's tiles and their scales, sums of slices.
+/// Layout of the workspace of a config's launches: packed values, B's tiles and their scales, sums of slices.
 struct WorkspaceLayout {
   SplitDense dense;
   SlicedProduct product;
@@ -38,24 +38,24 @@ struct WorkspaceLayout {
 };
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
-/// Why the family cannot serve the query at all; nothing where it can (unpack_wgmma_rules.cpp).
+/// Why the family cannot serve the query at all; nothing if it can (unpack_wgmma_rules.cpp).
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Why the kernel cannot run this config here; nothing where it can (unpack_wgmma_rules.cpp).
+/// Why the kernel cannot run this config here; nothing if it can (unpack_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 /// forbidden() in two steps, for searches. admits_tile() checks all but the k split, admits_slicing() the k split of an admitted tile.
 bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
-/// Of a few shapes the one that the cost model likes best (unpack_wgmma_space.cpp).
+/// The cost model's best of a few shapes (unpack_wgmma_space.cpp).
 UnpackWgmmaConfig default_config(const SpmmQuery& query);
-/// The config that asks for the least of the device.
+/// The config with the smallest demands on the device.
 UnpackWgmmaConfig smallest_config(const SpmmQuery& query);
 
-/// The whole space, default first, without repeats; the rules decide what of it is admitted.
+/// The whole space, default first, without repeats, legal or not.
 std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query);
 
-/// The default, and what the cost model likes of each shape.
+/// The default, and the cost model's best config of each shape.
 std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (unpack_wgmma_cost.cpp).
