@@ -73,9 +73,9 @@ constexpr std::int64_t persistent_value_stride(std::int64_t nonzeros) { return r
 /// The largest n that a plan serves.
 std::int64_t largest_size(const Spmm& problem);
 
-/// What a plan must decide for, by ascending `most`: each n that it serves is in one of them, and the first that serves it
-/// is meant for it. Several n between two of n_values give two ranges: one for those whose packed rows allow vector
-/// loads comes before the one for all. Empty where n is 0.
+/// The ranges of n that each need a choice, by ascending `most`. Every served n is in at least one; the first range
+/// that contains it counts. Several n between two of n_values give two ranges: first the n whose packed rows allow
+/// vector loads, then all n. Empty if n is 0.
 std::vector<SizeRange> size_ranges(const Spmm& problem);
 
 }  // namespace ops

@@ -1,4 +1,4 @@
-// Steps on CSR structures in device memory. Everything is queued; nothing waits; what is read must stay until it has run.
+// Steps on CSR structures in device memory. Everything is queued and nothing waits; inputs must live until it has run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace vostok::ops {
 
-/// How the library's own arrays are stored.
+/// The stored types of the library's own arrays.
 constexpr IntegerType integer_type(IndexType index) { return index == IndexType::u16 ? IntegerType::u16 : IntegerType::i32; }
 constexpr IntegerType offset_type(bool wide) { return wide ? IntegerType::i64 : IntegerType::i32; }
 /// The narrowest type of column indices below `cols`.
@@ -26,18 +26,19 @@ struct CsrArrays {
   std::int64_t nonzeros = 0;
 };
 
-/// Where a copy is to be written.
+/// The output arrays of a copy.
 struct CsrDestination {
   void* row_offsets = nullptr;
   void* column_indices = nullptr;
-  std::uint32_t* column_counts = nullptr;  ///< cols, zero before; null: not wanted
+  std::uint32_t* column_counts = nullptr;  ///< [cols], zeroed before; null: not needed
 };
 
-/// Copies `view`, which is in device memory, and checks and measures it: `shape` says the types of the copy, the sizes and how many
-/// nonzeros are expected. `measures` is zero before. Reads no array past its promised end, whatever the offsets say.
+/// Copies `view`, which is in device memory, checks it and measures it. `shape`: types of the copy, sizes and the expected
+/// number of nonzeros. `measures` must be zeroed before. Reads no array past its promised end, whatever the offsets are.
 void copy_and_check(const Queue& queue, const CsrView& view, const CsrArrays& shape, const CsrDestination& destination, CsrMeasures* measures);
 
-/// Measures the columns of a valid structure once more, and counts the entries of each where `counts` is not null. Both are zero before.
+/// Measures the columns of a valid structure once more and, if `counts` is not null, counts the entries of each.
+/// Both must be zeroed before.
 void measure_columns(const Queue& queue, const CsrArrays& csr, std::uint32_t* counts, CsrMeasures* measures);
 
 /// Row lengths measured from offsets alone.
@@ -46,18 +47,18 @@ void measure_rows(const Queue& queue, const void* row_offsets, bool wide, std::i
 /// Row numbers by length, longest first; rows of one length keep their order: sparse::row_order.
 void order_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_row, std::int32_t* order);
 
-/// Room for the strips of any structure with these statistics.
+/// Upper bound on the strips of a structure with these statistics.
 std::int64_t strip_room(const TopologyStatistics& statistics, int strip_entries);
 /// sparse::strips, padded with empty strips up to `strip_count`.
 void cut_strips(const Queue& queue, const CsrArrays& csr, int strip_entries, Strip* strips, std::int64_t strip_count);
 
-/// The transpose of `csr`, whose offsets are already there: value positions, and the row of each as its index.
+/// The transpose of `csr`, whose offsets exist already: writes value positions, and each entry's row as its index.
 void transpose(const Queue& queue, const CsrArrays& csr, std::int32_t* value_positions, void* indices, IndexType index);
 
 /// row * cols + column of every nonzero; int64 where `wide`, else int32.
 void linear_indices(const Queue& queue, const CsrArrays& csr, void* output, bool wide);
 
-/// The dense matrix, row-major, zeros included; where columns repeat, their values add up.
+/// Writes the dense matrix, row-major, zeros included; the values of repeated columns add up.
 void to_dense(const Queue& queue, const CsrArrays& csr, const void* values, Dtype element, bool repeats, void* dense, std::int64_t leading);
 
 /// The kernel of gather().

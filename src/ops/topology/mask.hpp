@@ -10,7 +10,7 @@
 
 namespace vostok::ops {
 
-/// Rules that keep `total` random keys, spread over the rows as equally as possible: one a row.
+/// Rules, one for each row, that keep `total` random keys, spread over the rows as equally as possible.
 void select_uniform(const Queue& queue, std::uint64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t total, SelectionRule* rules);
 
 /// A row-major dense matrix.
@@ -27,29 +27,29 @@ void select_largest_of_rows(const Queue& queue, const DenseOperand& dense, std::
 /// One rule that keeps the `kept` elements of largest magnitude of the matrix.
 void select_largest(const Queue& queue, const DenseOperand& dense, std::int64_t kept, SelectionRule* rule);
 
-/// The rule that keeps magnitudes above `threshold`, which is no NaN. NaN elements are above every threshold.
+/// The rule that keeps magnitudes above `threshold`, which must not be NaN. NaN elements are above every threshold.
 SelectionRule rule_above(float threshold);
 
-/// Row offsets, int64, of the elements that the mask keeps. `tie_offsets`, rows + 1, is written and stays where a rule spans rows;
-/// null where every row has a rule, or none needs one.
+/// Writes int64 row offsets of the elements that the mask keeps. `tie_offsets` [rows + 1] is written, and must be kept,
+/// if a rule spans rows; null if every row has a rule, or none needs one.
 void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std::int64_t* tie_offsets, std::int64_t* row_offsets);
 
-/// Columns, and values, of the elements that the mask keeps; `args` as they were for the count.
+/// Writes columns, and values, of the elements that the mask keeps; `args` must equal those of the count.
 void fill_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, const std::int64_t* tie_offsets, const std::int64_t* row_offsets,
                std::int32_t* columns, void* values);
 
-/// How an attention mask falls off.
+/// The falloff of an attention mask.
 struct AttentionBand {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t before = 0;
   std::int64_t after = 0;
   bool causal = false;
-  double density = 0;  ///< expected share of the elements beyond the band (and not right of the diagonal, where causal)
+  double density = 0;  ///< expected share of the elements beyond the band (not right of the diagonal, if causal)
 };
 
-/// Probabilities, of 2^32, by distance from the diagonal: inversely proportional to it, at most 1, with the density wanted. In
-/// integers, so that a mask is the same on every machine.
+/// Probabilities in units of 2^-32, by distance from the diagonal: inversely proportional to it, at most 1, with the
+/// wanted density. Integers, so that a mask is the same on every machine.
 std::vector<std::uint32_t> falling_probabilities(const AttentionBand& band);
 
 }  // namespace vostok::ops

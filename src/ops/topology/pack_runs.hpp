@@ -1,4 +1,5 @@
-// A launch that packs values into runs (abi/packed_runs.h): the first of a plan whose values change from call to call, or Plan::pack's own.
+// A launch that packs values into runs (abi/packed_runs.h): first in a plan whose values change from call to
+// call, or run by Plan::pack.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace vostok::ops {
 
-/// What is packed, but for pointers of a call.
+/// The packing, without the pointers of a call.
 struct PackRuns {
   Dtype element = Dtype::f16;
   int gap_bits = 4;
@@ -25,12 +26,12 @@ namespace pack_runs {
 
 codegen::KernelRequest request(const PackRuns& what);
 device::LaunchShape shape();
-/// The kernel's arguments; returns the grid.
+/// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const PackRuns& what, const Packing& packing, PackRunsArgs& args);
 
 }  // namespace pack_runs
 
-/// `describe`: a trivially copyable function object that gives the Packing of a call.
+/// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_runs_launch(const PackRuns& what, const Describe& describe) {
   const auto binding = [what, describe](const Call& call, PackRunsArgs& args) { return pack_runs::bind(what, describe(call), args); };

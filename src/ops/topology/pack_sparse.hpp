@@ -1,5 +1,5 @@
-// A launch that packs 16-bit values into sparse strips (abi/sparse_strips.h): the first of a plan whose values change from call to call, or
-// Plan::pack's own.
+// A launch that packs 16-bit values into sparse strips (abi/sparse_strips.h): first in a plan whose values change from
+// call to call, or run by Plan::pack.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace vostok::ops {
 
-/// What is packed, but for pointers of a call.
+/// The packing, without the pointers of a call.
 struct PackSparse {
   SparseStructure structure = {};
   std::int64_t set_bytes = 0;
@@ -25,12 +25,12 @@ namespace pack_sparse {
 
 codegen::KernelRequest request();
 device::LaunchShape shape();
-/// The kernel's arguments; returns the grid.
+/// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const PackSparse& what, const Packing& packing, PackSparseArgs& args);
 
 }  // namespace pack_sparse
 
-/// `describe`: a trivially copyable function object that gives the Packing of a call.
+/// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_sparse_launch(const PackSparse& what, const Describe& describe) {
   const auto binding = [what, describe](const Call& call, PackSparseArgs& args) { return pack_sparse::bind(what, describe(call), args); };

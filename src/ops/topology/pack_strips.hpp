@@ -1,4 +1,5 @@
-// A launch that packs values into strips (abi/packed_strips.h): the first of a plan whose values change from call to call, or Plan::pack's own.
+// A launch that packs values into strips (abi/packed_strips.h): first in a plan whose values change from call to
+// call, or run by Plan::pack.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace vostok::ops {
 
-/// What is packed, but for pointers of a call.
+/// The packing, without the pointers of a call.
 struct PackStrips {
   PackedMode mode = PackedMode::f16x1;
   PackedGrain grain = PackedGrain::pair;
@@ -29,12 +30,12 @@ namespace pack_strips {
 
 codegen::KernelRequest request(const PackStrips& what);
 device::LaunchShape shape(const PackStrips& what);
-/// The kernel's arguments; returns the grid.
+/// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args);
 
 }  // namespace pack_strips
 
-/// `describe`: a trivially copyable function object that gives the Packing of a call.
+/// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_strips_launch(const PackStrips& what, const Describe& describe) {
   const auto binding = [what, describe](const Call& call, PackStripsArgs& args) { return pack_strips::bind(what, describe(call), args); };

@@ -14,7 +14,7 @@
 
 namespace vostok::ops {
 
-/// Which packed strips.
+/// A kind of packed strips.
 struct StripKind {
   PackedMode mode = PackedMode::f16x1;
   PackedGrain grain = PackedGrain::pair;
@@ -25,24 +25,24 @@ struct StripKind {
 /// Every kind.
 std::vector<StripKind> strip_kinds();
 
-/// "strip16x64/pair/f16x3": what Family::packed_format answers.
+/// "strip16x64/pair/f16x3": the name that Family::packed_format returns.
 std::string packed_format(StripKind kind);
-/// The kind of such a name; nothing of another.
+/// The kind of this name; nothing if it is not one.
 std::optional<StripKind> find_strip_kind(std::string_view format);
 
-/// Whether a mode's strips are made of values of this type: 16-bit ones in their own x1 mode, f32 in every mode.
+/// Whether a mode's strips can be made of values of this type: 16-bit ones in their own x1 mode, f32 in every mode.
 constexpr bool packs(PackedMode mode, Dtype element) {
   if (element == Dtype::f32) return true;
   return mode == (element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1);
 }
 
-/// Strips of a matrix as kernels walk it.
+/// Strips of a matrix of this size, as kernels walk it.
 constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) { return packed_row_strips(rows) * packed_k_blocks(cols); }
 
-/// Why a matrix has no packed strips; nothing where it has. `walked`: as kernels walk it.
+/// Why a matrix has no packed strips; nothing if it has. `walked`: statistics of the matrix as kernels walk it.
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain = PackedGrain::pair);
 
-/// One set of packed values: scales first, where the mode has them, then the strips' data, then what is left over.
+/// One set of packed values: scales first, if the mode has them, then the strips' data, then the left-over entries.
 struct PackedLayout {
   std::int64_t data_offset_bytes = 0;
   std::int64_t left_offset_bytes = 0;
@@ -51,7 +51,7 @@ struct PackedLayout {
 };
 
 PackedLayout packed_layout(PackedMode mode, const PackedStructure& structure);
-/// Room for every structure that has these statistics.
+/// Large enough for every structure with these statistics.
 PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked);
 
 }  // namespace vostok::ops

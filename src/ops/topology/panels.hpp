@@ -1,5 +1,5 @@
-// Where rows enter each panel of columns (abi/panels.h) in device memory, made from CSR: sparse::panel_starts. Everything is queued; nothing
-// waits.
+// The position at which each row enters each panel of columns (abi/panels.h), in device memory, made from CSR:
+// sparse::panel_starts. Everything is queued; nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace vostok::ops {
 
-/// Why a structure is not cut into such panels; nothing where it can be.
+/// Why a structure cannot be cut into such panels; nothing if it can.
 std::optional<std::string> panels_declined(const TopologyStatistics& statistics, int panel_rows);
 
 /// `csr`: 32-bit offsets, rows sorted. `starts` has room for panel_start_count().

@@ -11,7 +11,7 @@ namespace vostok::ops {
 /// int64, else int32, and the total must fit.
 void exclusive_scan(const Queue& queue, const std::uint32_t* counts, std::int64_t count, void* offsets, bool wide);
 
-/// Keys with `key_bits` low bits in use, none negative: int32, or uint16.
+/// Keys, int32 or uint16, none negative, of which the low `key_bits` bits are used.
 struct SortKeys {
   const void* keys = nullptr;
   IntegerType type = IntegerType::i32;
@@ -22,7 +22,7 @@ struct SortKeys {
 /// sorted_positions = the positions 0 .. count - 1 by ascending key; equal keys keep their order.
 void sort_positions(const Queue& queue, const SortKeys& keys, std::int32_t* sorted_positions);
 
-/// Bits of the numbers 0 .. largest: at least one.
+/// Bits needed for the numbers 0 .. largest: at least one.
 int bits_for(std::int64_t largest);
 
 }  // namespace vostok::ops

@@ -1,5 +1,5 @@
-// Where the steps of a device operation are queued, and the memory that they use. Unlike the launches of a plan, steps are
-// short, untuned and bound once: what they run on is known when they are queued.
+// The queue of a device operation's steps, and the memory that they use. Unlike the launches of a plan, steps are
+// short, untuned and bound once: their operands are known when they are queued.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace vostok::ops {
 
-/// How a user's array is stored.
+/// The element type of a user's index array.
 inline IntegerType integer_type(const IndexArray& array) {
   return array.element_bytes() == 2 ? IntegerType::u16 : array.element_bytes() == 4 ? IntegerType::i32 : IntegerType::i64;
 }
@@ -42,13 +42,13 @@ struct Step {
   }
 };
 
-/// The steps' kernels that this process has loaded, found without making their text.
+/// The loaded kernels of the steps, found without generating their source text.
 class StepKernels {
  public:
   using Loader = std::function<std::shared_ptr<const device::Kernel>(const codegen::KernelRequest& request, std::int64_t shared_bytes)>;
   explicit StepKernels(Loader load) : load_(std::move(load)) {}
 
-  /// Thread-safe. Valid as long as this object. Errors: the loader's.
+  /// Thread-safe. The result is valid as long as this object. Errors: the loader's.
   template <class Traits>
   const device::Kernel& get(const Step<Traits>& step) {
     const Key key{step.header, step.kernel, packed(step.traits)};
@@ -62,10 +62,10 @@ class StepKernels {
   }
 
  private:
-  /// Kernels of two headers may have one name.
+  /// The header is part of the key: kernels of two headers may share a name.
   using Key = std::tuple<std::string_view, std::string_view, std::uint64_t>;
 
-  /// Traits are a few bytes of enumerators and flags.
+  /// Packs traits, a few bytes of enumerators and flags, into a number.
   template <class Traits>
   static std::uint64_t packed(const Traits& traits) {
     static_assert(codegen::lists_every_field<Traits>(), "fields(Traits) must name every member");
@@ -87,17 +87,17 @@ class Queue {
   device::Device& device() const { return device_; }
   Stream stream() const { return stream_; }
 
-  /// Nothing to queue where the grid has no blocks.
+  /// Queues a step; nothing if the grid has no blocks.
   template <class Traits, class Args>
   void launch(const Step<Traits>& step, std::int64_t blocks, const Args& args) const {
     if (blocks == 0) return;
     const device::Kernel& kernel = kernels_.get(step);
-    if (device_.only_compiles()) return;  // the kernel is there for whoever has the device
+    if (device_.only_compiles()) return;  // the kernel is compiled, for a machine that has the device
     const device::LaunchShape shape{.grid = {static_cast<unsigned>(blocks)}, .block = {StepConfig{}.threads}, .shared_bytes = step.shared_bytes};
     device_.launch(stream_, kernel, shape, &args, sizeof(Args));
   }
 
-  /// One step of a program that has several, with blocks for so many threads.
+  /// Queues one step of a program that has several, with blocks for this many threads.
   template <class Traits, class Args>
   void take(const Step<Traits>& program, Args& args, decltype(Args::step) step, std::int64_t threads) const {
     args.step = step;
@@ -108,7 +108,7 @@ class Queue {
     if (bytes > 0) device_.fill(stream_, memory, 0, bytes);
   }
 
-  /// Blocks for `count` elements, one or more a thread: enough to fill the device.
+  /// Enough blocks for `count` elements, one or more a thread, to fill the device.
   std::int64_t blocks_for(std::int64_t count) const {
     constexpr std::int64_t blocks_per_multiprocessor = 16;
     return std::min<std::int64_t>(ceil_div(count, StepConfig{}.threads), blocks_per_multiprocessor * device_.info().multiprocessors);
@@ -120,12 +120,12 @@ class Queue {
   Stream stream_;
 };
 
-/// Device memory that work queued on one stream uses: it is released behind that work. Carved into arrays that start at
-/// multiples of 256 bytes.
+/// Device memory for work queued on one stream, after which it is released. Divided into arrays that start
+/// at multiples of 256 bytes.
 class QueuedMemory {
  public:
   QueuedMemory() = default;
-  /// No memory, and null pointers, for no bytes.
+  /// For 0 bytes: no memory, and null pointers.
   QueuedMemory(const Queue& queue, std::int64_t bytes) : device_(&queue.device()), stream_(queue.stream()) {
     if (bytes > 0) buffer_ = device::Buffer(queue.device(), bytes);
   }
@@ -159,7 +159,7 @@ class QueuedMemory {
   }
   std::int64_t bytes() const { return buffer_.bytes(); }
   explicit operator bool() const { return static_cast<bool>(buffer_); }
-  /// Gives the memory away, to an owner who knows who uses it.
+  /// Gives the memory to an owner who knows which work uses it.
   void* give_away() { return buffer_.release(); }
 
  private:

@@ -13,17 +13,17 @@ struct RunSource {
   int gap_bits = 4;
 };
 
-/// What counting leaves for placing.
+/// The results of counting that placing needs.
 struct RunSlots {
   QueuedMemory memory;
-  std::uint32_t* slots = nullptr;         ///< of each nonzero: escapes before it, and itself
-  std::uint32_t* slots_before = nullptr;  ///< sums of them
+  std::uint32_t* slots = nullptr;         ///< of each nonzero: the escapes before it, plus one for itself
+  std::uint32_t* slots_before = nullptr;  ///< prefix sums of `slots`
 };
 
 /// row_runs[r], for r in [0, rows]: the number of row r's first run.
 RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* row_runs);
 
-/// Where the parts are written whose size is known once the runs are counted: for whole groups.
+/// Output arrays whose sizes are known once the runs are counted; they hold whole groups.
 struct RunParts {
   const std::uint32_t* row_runs = nullptr;
   std::uint16_t* starts = nullptr;

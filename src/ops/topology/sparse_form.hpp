@@ -10,10 +10,10 @@ namespace vostok::ops {
 /// A matrix as kernels walk it: 32-bit offsets, no column twice in a row.
 struct SparseFormSource {
   CsrArrays csr = {};
-  const std::int32_t* value_positions = nullptr;  ///< where each value lies in A, where the matrix is A^T
+  const std::int32_t* value_positions = nullptr;  ///< place of each value in A, if the matrix is A^T
 };
 
-/// Where the parts are written.
+/// The output arrays.
 struct SparseFormParts {
   std::uint32_t* groups = nullptr;           ///< 32 for each strip
   std::uint32_t* headers = nullptr;          ///< one for each
