@@ -9,7 +9,7 @@ static_assert(codegen::lists_every_field<DenseTransposeConfig>(), "fields(DenseT
 
 DenseTransposeTraits traits(Dtype element) { return {.element_bytes = size_of(element)}; }
 
-/// Rows of a tile are 128 bytes, whatever the element.
+/// Rows of a tile have 128 bytes for every element type.
 DenseTransposeConfig config(Dtype element) { return {.tile = 128 / size_of(element), .threads = 256}; }
 
 codegen::KernelRequest request(Dtype element) {

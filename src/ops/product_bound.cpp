@@ -20,7 +20,7 @@ double dense_flops_per_us(Dtype element, Math math) {
   switch (math) {
     case Math::strict: return 49e6;
     case Math::tf32: return 430e6;
-    case Math::accurate: return half / 3;  // of three products
+    case Math::accurate: return half / 3;  // three products for each
   }
   return half;
 }

@@ -53,7 +53,7 @@ struct Rule {
   bool (*breaks)(const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig&);
 };
 
-/// Sums, weights and three rows of inputs of a thread.
+/// Registers of a thread for sums, weights and three rows of inputs.
 int registers_needed(const DepthwiseTraits& t, const DepthwiseConfig& c) {
   return c.tile_width * c.tile_height + t.kernel * t.kernel + 3 * row_vectors(t, c) * c.vector + 24;
 }
@@ -96,7 +96,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
  protected:
   std::optional<std::string> declines(const DepthwiseQuery&) const override { return std::nullopt; }
 
-  /// Tiles as wide as a vector of outputs and up to four rows high, smaller where registers are few, or tiles for the device.
+  /// Tiles as wide as a vector of outputs and up to four rows high; smaller if registers, or tiles to fill the device, are too few.
   DepthwiseConfig default_config(const DepthwiseQuery& query) const override {
     const DepthwiseConvolution& problem = query.problem;
     const DepthwiseTraits traits = traits_of(problem);
@@ -175,7 +175,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     const auto inputs = static_cast<double>(plane_count(problem) * problem.height * problem.width);
     const int input_rows = (config.tile_height - 1) * traits.stride + traits.kernel;
     const double loads = threads * input_rows * row_vectors(traits, config);
-    constexpr double loads_per_us = 132 * 32 * 1700.0;  // through L1, a lane each
+    constexpr double loads_per_us = 132 * 32 * 1700.0;  // through L1, one for each lane
     const double bytes = (inputs + outputs) * size_of(problem.element);
     return stream::predict_us(query, bytes, threads) + loads / loads_per_us;
   }

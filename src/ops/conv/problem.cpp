@@ -15,7 +15,7 @@ std::int64_t bytes_of(std::int64_t a, std::int64_t b, std::int64_t c, Dtype type
   return checked_multiply(checked_multiply(checked_multiply(a, b, what), c, what), size_of(type), what);
 }
 
-/// An image, its padding, and a kernel of this size: the output must have pixels.
+/// Checks an image, its padding, and a kernel of this size: the output must have pixels.
 template <class P>
 void validate_image(const char* object, const P& problem, std::int64_t kernel_height, std::int64_t kernel_width) {
   // Padding and sizes past this would only overflow sums.

@@ -20,7 +20,7 @@ struct OperandFields {
   const char* bytes;
 };
 
-/// Leading dimension, stride and bytes of a dense operand, [rows, problem.n].
+/// Checks leading dimension, stride and bytes of a dense operand, [rows, problem.n].
 void require_matrix(const Sddmm& problem, Layout layout, std::int64_t rows, std::int64_t leading, std::int64_t stride, const OperandFields& field) {
   const StoredMatrix packed = stored_matrix(layout, rows, problem.n, 0, 0);
   require_stride(object, field.leading, leading, packed.length);
@@ -40,7 +40,7 @@ void write_packed_as_zero(Layout layout, std::int64_t rows, std::int64_t n, std:
   if (stride == stored_matrix(layout, rows, n, leading, 0).stride) stride = 0;
 }
 
-/// What is packed, or not used at all, becomes 0, so that equal problems have equal keys.
+/// Strides that are packed or unused become 0, so that equal problems have equal keys.
 Sddmm resolve(const Sddmm& problem, const TopologyStatistics& statistics) {
   Sddmm resolved = problem;
   resolved.output = problem.output.value_or(problem.element);

@@ -23,7 +23,7 @@ static_assert(std::is_trivially_copyable_v<RowStripsArgs> && sizeof(RowStripsArg
 
 constexpr std::int64_t workspace_alignment = 256;
 constexpr std::int64_t most_bytes_of_32_bits = std::numeric_limits<std::int32_t>::max();
-/// The kernel's blocks of products are this long.
+/// The length of the kernel's blocks of products.
 constexpr std::int64_t blocked_sum_length = 256;
 
 DenseRows dense_rows(const SddmmQuery& query, Layout layout, std::int64_t rows, const StoredMatrix& stored, std::int64_t workspace_offset) {
@@ -81,7 +81,7 @@ namespace {
 
 using row_strips::DenseRows;
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct RowStripsBinding {
   TopologyPointers topology;
   DenseRows lhs;
@@ -92,12 +92,12 @@ struct RowStripsBinding {
   std::int64_t multiplier_stride;
   std::int64_t part_length;
   int parts;
-  std::int64_t parts_offset;  ///< bytes of the workspace before the sums' parts
+  std::int64_t parts_offset;  ///< bytes of the workspace before the parts of sums
   int strips_per_block;
   bool column_bands;
   std::int64_t rows;
 
-  /// Strips of a row on average.
+  /// Average strips of a row.
   std::int64_t bands() const {
     return column_bands ? std::max<std::int64_t>(1, (topology.strip_count + rows / 2) / std::max<std::int64_t>(rows, 1)) : 1;
   }
@@ -145,7 +145,7 @@ Launch transpose_operand(const SddmmQuery& query, const void* SddmmArguments::* 
   });
 }
 
-/// Traits of a kernel that writes parts of sums: what is done to whole ones is left to the kernel that adds them.
+/// Traits of a kernel that writes parts of sums: scale, multiplication and accumulation are left to the kernel that adds them.
 RowStripsTraits sums_alone(RowStripsTraits traits) {
   traits.output = Dtype::f32;
   traits.scale = Scale::one;

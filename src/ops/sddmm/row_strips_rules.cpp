@@ -1,5 +1,5 @@
-// The rules of row_strips: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of row_strips: each a reason and when it holds. They repeat the kernel's own static_asserts, add what only
+// the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -28,11 +28,11 @@ bool is_power_of_two(int value, int least, std::int64_t most) { return value >= 
 
 int threads_per_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1024; }
 
-/// Registers that min_blocks leaves a thread.
+/// Registers of a thread that min_blocks allows.
 int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)); }
 
-/// Registers that sums, the step's part of A, the loads in flight and their offsets take at least; addresses, counters and what
-/// conversions need take two dozen more.
+/// Lower bound on the registers for sums, the step's part of A, the loads in flight and their offsets; addresses,
+/// counters and conversions need two dozen more.
 int registers_needed(const Case& c) {
   const RowStripsConfig& config = c.config;
   const int vector_registers = std::max(1, config.dense_vector * size_of(c.traits.element) / 4);
@@ -44,7 +44,7 @@ int registers_needed(const Case& c) {
          (c.traits.blocked_sum ? slots : 0) + 24;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"threads_per_strip is a power of two of at most 32", [](const Case& c) { return !is_power_of_two(c.config.threads_per_strip, 1, 32); }},
     Rule{"a block has 1 to 32 whole warps",

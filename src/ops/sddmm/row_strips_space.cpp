@@ -1,6 +1,5 @@
-// The space of row_strips as tables. Products are bound by L1, which hands out 128 bytes a clock whatever the config: what is
-// tuned is how many loads wait at once, how many strips share a multiprocessor (they meet in L1 on the same rows of B) and
-// how much of a strip its row leaves empty.
+// The space of row_strips as tables. Products are bound by L1, which delivers 128 bytes a clock for every config. Tuning therefore
+// sets how many loads are in flight, how many resident strips share rows of B in L1, and how much of a strip its row leaves empty.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,7 +23,7 @@ struct Batches {
 
 constexpr std::array batches = {Batches{8, false}, Batches{16, false}, Batches{4, true}, Batches{8, true}};
 
-/// Threads of a block and threads that share a multiprocessor: 128 registers each, or 64.
+/// Threads of a block, and resident threads of an SM: 128 registers each, or 64.
 struct Blocks {
   int threads_per_block;
   int resident_threads;
@@ -38,14 +37,14 @@ std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
   return widest;
 }
 
-/// Nonzeros that do not stay in L2 anyway are streamed past it.
+/// Whether to stream nonzeros past L2, which does not keep them anyway.
 bool streams_output(const SddmmQuery& query, const RowStripsTraits& t) {
   constexpr std::int64_t usual_l2_bytes = 32 << 20;
   const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
   return query.statistics.nonzeros > l2_bytes / 4 / size_of(t.output) / query.problem.batch;
 }
 
-/// What every config of this query has in common.
+/// The fields that all configs of this query share.
 RowStripsConfig common(const SddmmQuery& query) {
   const RowStripsTraits t = traits(query);
   return {.dense_vector = static_cast<int>(widest_vector(query, t)), .stream_output = streams_output(query, t)};
@@ -77,7 +76,7 @@ RowStripsConfig without_bands(RowStripsConfig config) {
   return config;
 }
 
-/// The number of parts that the cost model likes best: more than one only where strips are too few for the device.
+/// The cost model's best number of parts: more than one only if strips are too few to fill the device.
 int best_split(const SddmmQuery& query, const RowStripsConfig& config) {
   int best = 1;
   double least_us = predict_us(query, config);
@@ -91,7 +90,7 @@ int best_split(const SddmmQuery& query, const RowStripsConfig& config) {
   return best;
 }
 
-/// visit(config, batch, block) for every shape of strips and blocks, and every way to load that it has room for.
+/// visit(config, batch, block) for every shape of strips and blocks, and every way of loading that fits.
 template <class Visit>
 void for_each_shape(const RowStripsConfig& base, const Visit& visit) {
   for (const int lanes : lane_counts)
@@ -123,7 +122,7 @@ constexpr std::array choices = {
 
 }  // namespace
 
-/// Of every shape the one that the cost model likes best, columns by shared memory.
+/// The cost model's best config of every shape, with columns through shared memory.
 RowStripsConfig default_config(const SddmmQuery& query) {
   const RowStripsConfig base = common(query);
   std::optional<RowStripsConfig> best;
@@ -138,7 +137,7 @@ RowStripsConfig default_config(const SddmmQuery& query) {
     least_us = us;
   });
   if (best) return *best;
-  // n is shorter than half a step of every shape.
+  // n is shorter than half a step of any shape.
   const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(query.problem.n / base.dense_vector, 1)));
   return with_batches(with_shape(base, static_cast<int>(std::min<std::uint64_t>(lanes, 8)), 8, 1, blocks.front()), batches.front(),
                       ColumnPath::shared);
@@ -154,7 +153,7 @@ std::vector<RowStripsConfig> space(const SddmmQuery& query) {
   for_each_shape(base, [&](const RowStripsConfig& shaped, const Batches& batch, const Blocks& block) {
     const RowStripsConfig whole = with_batches(shaped, batch, ColumnPath::shared);
     add(whole);
-    // Shuffles, no bands and n in parts only where blocks are of the usual size.
+    // Only blocks of the usual size are combined with shuffles, no bands, and n in parts.
     if (block.threads_per_block != blocks.front().threads_per_block) return;
     add(with_batches(shaped, batch, ColumnPath::shuffle));
     add(without_bands(whole));

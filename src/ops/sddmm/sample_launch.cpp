@@ -13,7 +13,8 @@ namespace vostok::ops::sampled {
 
 namespace {
 
-/// Sums that a second accumulator takes within the error that `accurate` promises: each addition rounds, all alike where all elements are.
+/// The most sums that a second accumulator can add within the error bound of `accurate`: each addition rounds, and all
+/// in one direction if all elements are alike.
 constexpr std::int64_t most_sums = 64;
 
 SampledRows rows_of(const StoredMatrix& stored, Layout layout) {

@@ -21,7 +21,7 @@ constexpr std::int64_t alignment_bytes = 256;
 
 std::int64_t blocks_of(std::int64_t n) { return ceil_div(n, sample_block()); }
 
-/// Bytes that divide every start of a line that is read along n.
+/// The alignment in bytes of every line that is read along n.
 int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& stored) {
   const std::int64_t element_bytes = size_of(query.problem.element);
   if (layout == Layout::column_major) return static_cast<int>(element_bytes);
@@ -40,7 +40,7 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .marked = marks_rows(work)};
 }
 
-/// Few threads where rows are short: an eighth of them walks along each row.
+/// Few threads if rows are short: an eighth of them walks along each row.
 SampleOperandsConfig config_for(const SddmmQuery& query) {
   const std::int64_t chunks = blocks_of(query.problem.n) * (sample_block() / sample_chunk());
   return {.threads = chunks <= 8 ? 64 : chunks <= 16 ? 128 : 256};

@@ -15,25 +15,25 @@ namespace {
 
 constexpr double launch_us = 1.5;
 
-/// What a multiprocessor hands out in a cycle.
+/// Throughput of an SM in a cycle.
 constexpr double mma_per_cycle = 0.59;  // of m16n8k16
 constexpr double shared_bytes_per_cycle = 128;
-constexpr double l2_bytes_per_cycle = 24;  // its share
+constexpr double l2_bytes_per_cycle = 24;  // of one SM
 
-/// Cycles of a multiprocessor's parts.
+/// Busy cycles of an SM's resources.
 struct Cycles {
   double tensor = 0;
   double shared = 0;
   double l2 = 0;
 
-  /// Each is in the others' way.
+  /// Cycles of all three together, which hinder one another.
   double together() const {
     const double longest = std::max({tensor, shared, l2});
     return longest + 0.2 * (tensor + shared + l2 - longest);
   }
 };
 
-/// For a tile and so many steps of 16 n.
+/// For one tile and `steps` steps of 16 n.
 Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double steps) {
   const double terms = sample_terms(c.mode);
   const double products = terms == 2 ? 3 : 1;
@@ -41,7 +41,7 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
   const double reads = (c.kept_blocks == 1 ? 0 : c.warp_rows) + c.warp_columns;
   const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block()};
   constexpr double sum_bytes = 4;
-  constexpr double gathered_bytes = 64;  // of shared memory's time, with addresses and stores
+  constexpr double gathered_bytes = 64;  // of shared memory traffic, including addresses and stores
   return {
       .tensor = steps * products * area / 128 / mma_per_cycle,
       .shared = (steps * step_bytes + area * sum_bytes + sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
@@ -57,14 +57,14 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
   const double steps = static_cast<double>(std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block()));
 
-  // Blocks that share a multiprocessor fill each other's gaps: barriers, and between the last product of a tile and its last store.
+  // Resident blocks of an SM fill each other's gaps: at barriers, and between the last product of a tile and its last store.
   const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
   const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
   const double warps = resident * threads(config) / 32;
   const double overlap = warps / (warps + 2.5);
-  constexpr double start_cycles = 2500;  // until the first stage has come
+  constexpr double start_cycles = 2500;  // until the first stage has arrived
   constexpr double tile_gap_cycles = 1500;
-  constexpr double load_cycles = 900;  // from a stage's copies to its arrival, beside what L2 takes
+  constexpr double load_cycles = 900;  // from issuing a stage's copies to their arrival, besides the time in L2
   const Cycles parts = tile_cycles(query, config, steps);
   const double n_blocks_of_tile = std::ceil(steps / steps_of_block());
   const double arrival = (n_blocks_of_tile * load_cycles + resident * parts.l2) / (config.stages - 1);

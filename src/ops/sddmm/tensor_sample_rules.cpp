@@ -1,5 +1,5 @@
-// The rules of tensor_sample: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of tensor_sample: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
+// only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -34,11 +34,11 @@ bool is_power_of_two(int value, int least, int most) { return value >= least && 
 int shared_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1536; }
 
-/// Registers that min_blocks leaves a thread.
+/// Registers of a thread that min_blocks allows.
 int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)) / 8 * 8; }
 
-/// Registers that sums and fragments take, as NVRTC 13.0 hands them out: while the sums of a large tile are still being added, the
-/// next ones have others, and where products come in two rounds it keeps more fragments.
+/// Registers for sums and fragments, as NVRTC 13.0 allocates them. A large tile needs separate registers for the next
+/// sums while the last ones are still being added; products in two rounds keep more fragments.
 int registers_needed(const Case& c) {
   const int terms = sample_terms(c.config.mode);
   const bool adds_within_blocks = promotes(c.traits, c.config) && c.config.promotion_steps < steps_of_block();
@@ -56,8 +56,9 @@ bool serves(PackedMode mode, const Sddmm& problem) {
   return mode == PackedMode::f16x3 || (problem.math == Math::tf32 && (mode == PackedMode::bf16x3 || mode == PackedMode::f16x1));
 }
 
-/// Whether sums stay accurate. Where all elements are alike, products with a low term that are added to a sum of high ones lose as
-/// much as these: then a sum takes two steps; a whole block where they come first. 16-bit elements are as many products without any.
+/// Whether sums stay accurate. If all elements are alike, adding products with a low term to a sum of high ones loses
+/// as much as adding high ones. A sum may then span two steps, or a whole block if the low products come first. 16-bit
+/// elements have no low terms, so a sum may span a whole block.
 bool keeps_sums_short(const Case& c) {
   if (c.query.problem.math == Math::tf32) return true;
   const bool whole_block = sample_terms(c.config.mode) == 1 || c.config.low_first;
@@ -65,7 +66,7 @@ bool keeps_sums_short(const Case& c) {
   return whole_block || c.config.promotion_steps <= 2;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"a block has 1 to 32 warps",
          [](const Case& c) {

@@ -1,5 +1,5 @@
-// The space of tensor_sample as tables. Operands reach a multiprocessor through L2, which large tiles read less often; small ones fill
-// the device where there are few. Where n is short, tiles of A stay in registers or shared memory and blocks go through several tiles.
+// The space of tensor_sample as tables. Large tiles read operands through L2 less often; small ones fill the device if
+// there are few tiles. If n is short, tiles of A stay in registers or shared memory and a block computes several tiles.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,7 +15,7 @@ namespace vostok::ops::tensor_sample {
 
 namespace {
 
-/// Warps of a block and what each has.
+/// Warps of a block and the part of the tile that each computes.
 struct Shape {
   int row_warps;
   int column_warps;
@@ -29,7 +29,7 @@ constexpr Shape smallest_shape = shapes.back();
 
 constexpr std::array stage_counts = {3, 2, 4};
 
-/// How sums are kept short enough.
+/// Ways to keep sums short enough for accuracy.
 struct Promotion {
   int steps;
   bool low_first;
@@ -38,10 +38,10 @@ struct Promotion {
 constexpr std::array promotions_of_two_terms = {Promotion{2, false}, Promotion{4, true}};
 constexpr std::array promotions_of_one_term = {Promotion{4, false}, Promotion{0, false}};
 
-/// Tiles that a block goes through where A stays.
+/// Tiles of a block, if A stays.
 constexpr std::array tile_counts = {8, 16, 32, 4};
 
-/// How far n is cut: relative to the parts that fill the device once.
+/// Number of parts of n, relative to the number that fills the device once.
 constexpr std::array split_factors = {1, 2, 4};
 
 std::vector<Promotion> promotions(PackedMode mode) {
@@ -62,14 +62,14 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
   return config;
 }
 
-/// As many blocks per multiprocessor as shared memory holds and registers allow.
+/// As many resident blocks on an SM as shared memory and registers allow.
 TensorSampleConfig with_blocks(const SddmmQuery& query, TensorSampleConfig config) {
   for (config.min_blocks = 8; config.min_blocks > 1; --config.min_blocks)
     if (admits(query, config)) return config;
   return config;
 }
 
-/// Configs of one shape: A goes by, in parts of n, or stays.
+/// Configs of one shape: A is streamed, with n in parts, or stays.
 std::vector<TensorSampleConfig> variants(const SddmmQuery& query, const TensorSampleConfig& base) {
   std::vector<TensorSampleConfig> list;
   const auto add = [&](const TensorSampleConfig& config) { add_new(list, config); };
@@ -112,7 +112,7 @@ std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
       [&](const TensorSampleConfig& config) { return predict_us(query, config); });
 }
 
-/// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
+/// Whether two configs differ only in what is easy to guess: depth of stages, and how n or tiles are distributed.
 bool alike(const TensorSampleConfig& a, const TensorSampleConfig& b) {
   return a.mode == b.mode && a.row_warps == b.row_warps && a.column_warps == b.column_warps && a.warp_rows == b.warp_rows &&
          a.warp_columns == b.warp_columns && a.low_first == b.low_first && (a.kept_blocks == 0) == (b.kept_blocks == 0);

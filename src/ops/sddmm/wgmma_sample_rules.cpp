@@ -1,5 +1,5 @@
-// The rules of wgmma_sample: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of wgmma_sample: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
+// only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -28,7 +28,7 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Registers that sums, an A that stays, addresses and a batch of what is gathered take, as NVRTC 13.0 hands them out.
+/// Registers for sums, an A that stays, addresses and a batch of gathered entries, as NVRTC 13.0 allocates them.
 int registers_needed(const Case& c) {
   const int sums = c.config.tile_columns / 2 * (c.traits.one_block ? 1 : 2);
   const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block() * sample_terms(c.config.mode) : 0;
@@ -41,10 +41,10 @@ bool serves(const Case& c) {
   return std::find(modes.begin(), modes.end(), c.config.mode) != modes.end();
 }
 
-/// Steps after which sums are taken out of the tensor cores.
+/// Steps between promotions of sums out of the tensor cores.
 int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block(); }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"warpgroups is 1 to 3", [](const Case& c) { return c.config.warpgroups < 1 || c.config.warpgroups > 3; }},
     Rule{"tile_columns is a power of two from 32 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 32, 256); }},

@@ -1,4 +1,4 @@
-// The space of wgmma_sample as tables. Large tiles read operands less often; small ones fill the device where there are few.
+// The space of wgmma_sample as tables. Large tiles read operands less often; small ones fill the device if there are few tiles.
 #include <algorithm>
 #include <array>
 
@@ -25,7 +25,7 @@ constexpr std::array stage_counts = {3, 2, 4, 6};
 /// 2 evens out tiles of different work.
 constexpr std::array wave_counts = {1, 2, 0};
 
-/// How far n is cut: relative to the parts that fill the device once.
+/// Number of parts of n, relative to the number that fills the device once.
 constexpr std::array split_factors = {1, 2, 4};
 
 int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block(); }
@@ -36,21 +36,21 @@ WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& 
   return config;
 }
 
-/// As much of the wanted room as shared memory leaves.
+/// The wanted room, or what shared memory leaves of it.
 WgmmaSampleConfig with_room(const SddmmQuery& query, WgmmaSampleConfig config) {
   constexpr int least_room = 256;
   while (config.list_room > least_room && !admits(query, config)) config.list_room /= 2;
   return config;
 }
 
-/// As many blocks per multiprocessor as shared memory holds and registers allow.
+/// As many resident blocks on an SM as shared memory and registers allow.
 WgmmaSampleConfig with_blocks(const SddmmQuery& query, WgmmaSampleConfig config) {
   for (config.min_blocks = 6; config.min_blocks > 1; --config.min_blocks)
     if (admits(query, config)) return config;
   return config;
 }
 
-/// Whether there are more tiles than places for blocks: else each block has one, however often they would fill the device.
+/// Whether there are more tiles than resident blocks. If not, each block has one tile for any number of waves.
 bool shares_tiles(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double tiles = sampled::expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch * config.n_split);
   return tiles > machine_of(query).multiprocessors * config.min_blocks;
@@ -59,7 +59,8 @@ bool shares_tiles(const SddmmQuery& query, const WgmmaSampleConfig& config) {
 /// Configs of one shape.
 std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSampleConfig& base) {
   std::vector<WgmmaSampleConfig> list;
-  // Rows of tiles end inside the sectors that stores fill: those of the next tile should find them still in L2. So streaming comes second.
+  // Rows of tiles end inside the sectors that stores fill, and the next tile's stores should still find them in L2.
+  // So streaming comes second.
   const bool may_stream = promotion_steps(query) == 0 && sampled::streams_output(query);
   const auto add = [&](WgmmaSampleConfig config) {
     for (const bool stream : {false, true})
@@ -103,7 +104,7 @@ std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
       [&](const WgmmaSampleConfig& config) { return predict_us(query, config); });
 }
 
-/// Whether two configs differ only in what is cheap to guess: how deep stages are, and how n or tiles are shared out.
+/// Whether two configs differ only in what is easy to guess: depth of stages, and how n or tiles are distributed.
 bool alike(const WgmmaSampleConfig& a, const WgmmaSampleConfig& b) {
   return a.mode == b.mode && a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.takes_turns == b.takes_turns &&
          a.stream_output == b.stream_output;

@@ -32,7 +32,7 @@ void validate_stride(const char* object, const char* field, const P& problem, st
   checked_multiply(checked_multiply(problem.batch, std::max(stride, nonzeros), field), size_of(widest_type(problem)), field);
 }
 
-/// 0 where the stride is packed, or steps over nothing.
+/// The stride, or 0 if it is packed or there is only one matrix.
 std::int64_t resolved_stride(std::int64_t stride, std::int64_t batch, std::int64_t nonzeros) { return batch == 1 || stride == nonzeros ? 0 : stride; }
 
 }  // namespace

@@ -18,10 +18,10 @@ struct RowRule {
   bool (*breaks)(const SoftmaxSubject&, const RowSoftmaxConfig&);
 };
 
-/// Entries that a team's registers hold.
+/// Entries that the registers of a row's threads hold.
 std::int64_t held_entries(const RowSoftmaxConfig& c) { return std::int64_t{c.threads_per_row} * c.vector * c.held_vectors; }
 
-/// Beside those that both families have: what the grid holds, and what cannot be fast.
+/// Rules beyond those that both families share: limits of the grid, and exclusion of what cannot be fast.
 constexpr std::array row_rules = {
     RowRule{"the grid's x holds fewer blocks than there are",
             [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return ceil_div(s.rows(), c.rows_per_block) > 0x7fffffff; }},
@@ -52,7 +52,7 @@ std::optional<std::string> RowSoftmaxDecisions::forbidden(const SoftmaxSubject& 
 
 namespace {
 
-/// What the space tries: every team with every way to hold its entries, in both orders of rows.
+/// All combinations of the space: every team size with every way to hold its entries, in both row orders.
 std::vector<RowSoftmaxConfig> every_config(const SoftmaxSubject& subject) {
   std::vector<RowSoftmaxConfig> list;
   for (int threads_per_row = 4; threads_per_row <= 1024; threads_per_row *= 2)
@@ -60,19 +60,19 @@ std::vector<RowSoftmaxConfig> every_config(const SoftmaxSubject& subject) {
       for (int vector = 1; vector <= subject.traits.widest_vector; vector *= 2)
         for (const int held_vectors : {1, 2, 4, 8})
           for (const bool row_swizzle : {false, true}) {
-            if (threads_per_row >= block_threads && block_threads != 64) continue;  // one row a block: the block's size is the row's
+            if (threads_per_row >= block_threads && block_threads != 64) continue;  // one row a block: the row sets the block's size
             list.push_back(with_team({.vector = vector, .held_vectors = held_vectors, .row_swizzle = row_swizzle}, threads_per_row, block_threads));
           }
   return list;
 }
 
-/// Whether a thread has registers left beside those that the rules count: without them kernels of 1,024 threads spill.
+/// Whether a thread has registers to spare beyond those that the rules count; otherwise kernels of 1,024 threads spill.
 bool has_room(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   constexpr int room = 8;
   return softmax_registers(subject, config) + room <= 64 * 1024 / threads(config);
 }
 
-/// The admitted ones that cannot spill, the likely fastest first; never none.
+/// The admitted configs that cannot spill, the likely fastest first; never empty.
 std::vector<RowSoftmaxConfig> ranked_configs(const SoftmaxSubject& subject) {
   std::vector<RowSoftmaxConfig> list = ranked(
       every_config(subject),
@@ -103,15 +103,15 @@ std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubje
 /// Fitted to what 73 problems of 81 to 524,288 entries took on an H200 (bench/NOTES.md).
 double RowSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   constexpr double start_us = 1.21;
-  constexpr double order_us = 0.11;        // one load more in front
-  constexpr double shuffle_us = 0.017;     // of each halving of a team within a warp
-  constexpr double exchange_us = 0.06;     // of each halving among warps
-  constexpr double held_entry_us = 0.022;  // of each that a thread holds, there or not
-  constexpr double vector_us = 0.03;       // of each entry of a vector, of which the row's first and last may be others'
-  constexpr double chunk_us = 0.26;        // of what the longest row has beyond what is held: read twice
-  constexpr double block_us = 0.046;       // of a block's 128 threads
-  constexpr double next_block_us = 0.1;    // of each that a multiprocessor starts after the first
-  constexpr double slots_per_us = 3.6e6;   // entries held, there or not
+  constexpr double order_us = 0.11;        // one additional load at the start
+  constexpr double shuffle_us = 0.017;     // for each halving of a team within a warp
+  constexpr double exchange_us = 0.06;     // for each halving across warps
+  constexpr double held_entry_us = 0.022;  // for each entry for which a thread has room, used or not
+  constexpr double vector_us = 0.03;       // for each entry of a vector; the row's first and last vector may belong to neighbours in part
+  constexpr double chunk_us = 0.26;        // for entries of the longest row that are not held and so are read twice
+  constexpr double block_us = 0.046;       // for each 128 threads of a block
+  constexpr double next_block_us = 0.1;    // for each block that an SM starts after the first
+  constexpr double slots_per_us = 3.6e6;   // entries with room, used or not
   constexpr double wave_us = 1.0;
   const TopologyStatistics& s = subject.statistics();
   const Machine machine = machine_of(subject.query);

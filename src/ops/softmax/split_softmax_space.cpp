@@ -20,7 +20,7 @@ struct SplitRule {
   bool (*breaks)(const SoftmaxSubject&, const SplitSoftmaxConfig&);
 };
 
-/// Beside those that both families have.
+/// Rules beyond those that both families share.
 constexpr std::array split_rules = {
     SplitRule{"strip_entries is 1 to 65536",
               [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.strip_entries < 1 || c.strip_entries > 65536; }},
@@ -46,7 +46,7 @@ std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject
 
 SplitSoftmaxConfig SplitSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {
   const SplitSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = subject.traits.widest_vector > 4 ? 2 : 4};
-  // Shorter strips where long ones would leave multiprocessors idle.
+  // Shorter strips if long ones would leave SMs idle.
   const std::int64_t entries = subject.statistics().nonzeros * std::min<std::int64_t>(subject.batch, 1024);
   const auto multiprocessors = static_cast<std::int64_t>(machine_of(subject.query).multiprocessors);
   const bool few = entries < 4 * multiprocessors * 4096;
@@ -76,7 +76,7 @@ std::vector<SplitSoftmaxConfig> SplitSoftmaxDecisions::short_list(const SoftmaxS
 double SplitSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
   constexpr double launch_us = 0.9;
   constexpr double chunk_us = 0.15;
-  constexpr double block_us = 0.2;  // of each that a multiprocessor starts: every row has one at least
+  constexpr double block_us = 0.2;  // for each block that an SM starts: every row has at least one
   const TopologyStatistics& s = subject.statistics();
   const bool sums = subject.traits.statistics != RowStatistics::read;
   const auto strips = static_cast<double>(strip_room(s, config.strip_entries)) * static_cast<double>(subject.batch);

@@ -16,9 +16,9 @@ static_assert(codegen::lists_every_field<SoftmaxTraits>(), "fields(SoftmaxTraits
 
 std::int64_t stride_or_packed(std::int64_t stride, const Query& query) { return stride != 0 ? stride : query.statistics.nonzeros; }
 
-/// Elements that every load and store may take at multiples of as many, counted over the batch: the pointers' alignment
-/// allows it, and the matrices of a batch lie equally far from such multiples in every operand. Strides are 0 where packed: the
-/// next topology of this shape may have any number of nonzeros, so that packed operands go together with packed ones only.
+/// The widest aligned vector of every load and store, counted over the batch. The pointers' alignment allows it, and
+/// the matrices of a batch are equally misaligned in every operand. Strides are 0 if packed: the next topology of this
+/// shape may have any number of nonzeros, so packed operands go together with packed ones only.
 template <std::size_t Count>
 int widest_vector(const Dtype element, const Dtype output, int alignment_bytes, std::int64_t batch, const std::array<std::int64_t, Count>& strides) {
   int widest = std::min(16, alignment_bytes) / size_of(element);

@@ -16,21 +16,21 @@ namespace {
 
 static_assert(codegen::lists_every_field<CsrProductTraits>(), "fields(CsrProductTraits) must name every member");
 
-/// Blocked summation bounds the error's growth; `strict` promises one plain sum instead. The kernels' blocks are this long.
-/// `tf32` only allows less exact products: it is served as `accurate` is.
+/// The length of the kernels' summation blocks. Blocked summation bounds the error's growth; `strict` promises one
+/// plain sum instead. `tf32` only permits less exact products and is served like `accurate`.
 constexpr std::int64_t blocked_sum_length = 256;
 
-/// Elements of a line that starts 16-byte aligned.
+/// Elements of a 16-byte aligned line.
 std::int64_t aligned_length(std::int64_t length, Dtype type) { return round_up(length, 16 / size_of(type)); }
 
-/// The largest power of two that divides the start of every line, up to the pointer's alignment. `leading` is 0 where lines
-/// are packed, `stride` where matrices are or where there is one.
+/// The alignment of every line, up to the pointer's. `leading` is 0 if lines are packed, `stride` if matrices are
+/// packed or there is only one.
 int line_alignment(const SpmmQuery& query, std::int64_t leading, std::int64_t stride, Dtype type) {
   const std::int64_t step = std::gcd(leading == 0 ? query.n.divisor() : leading, stride) * size_of(type);
   return static_cast<int>(std::max<std::int64_t>(std::gcd(std::int64_t{query.problem.alignment_bytes}, step), size_of(type)));
 }
 
-/// The same of the values of every product. Where each product's values follow the last one's, only a value is sure to be
+/// The alignment of every product's values. If these follow one another without gaps, only single values are sure to be
 /// aligned: the next topology of this shape may have any number of nonzeros.
 int value_alignment(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
@@ -39,7 +39,7 @@ int value_alignment(const SpmmQuery& query) {
   return static_cast<int>(std::gcd(std::int64_t{problem.alignment_bytes}, problem.value_stride * size_of(problem.element)));
 }
 
-/// Whether a byte offset into B, as it is or prepared, can reach 2^31.
+/// Whether a byte offset into B, as given or prepared, can reach 2^31.
 bool has_wide_offsets(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const std::int64_t leading =
@@ -117,7 +117,7 @@ PreparedOperands prepared_operands(const SpmmQuery& query, const Preparation& pr
 
 namespace {
 
-/// B as [n, k] becomes [k, n] in the workspace.
+/// Transposes B [n, k] into [k, n] in the workspace.
 Launch prepare_launch(const SpmmQuery& query, std::int64_t offset_bytes) {
   const Spmm& problem = query.problem;
   return transpose_launch<SpmmArguments>(

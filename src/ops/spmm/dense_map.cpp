@@ -8,7 +8,7 @@ namespace vostok::ops {
 bool lacks_tensor_maps(const SpmmQuery& query) { return query.device != nullptr && !query.device->has_tensor_maps(); }
 
 bool is_past_tensor_maps(const SpmmQuery& query) {
-  constexpr std::int64_t longest_box = 256;  // places past the matrix are counted, too
+  constexpr std::int64_t longest_box = 256;  // places past the matrix count, too
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - longest_box;
   constexpr std::int64_t most_stride_bytes = (std::int64_t{1} << 40) - 1;
   const Spmm& problem = query.problem;

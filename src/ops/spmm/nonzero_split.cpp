@@ -25,7 +25,7 @@ std::int64_t chunk_count(const SpmmQuery& query, const NonzeroSplitConfig& confi
   return vostok::chunk_count(query.statistics.rows, query.statistics.nonzeros, config.chunk_items);
 }
 
-/// Elements between two pieces: each starts 16-byte aligned.
+/// Elements from one piece to the next: each starts 16-byte aligned.
 std::int64_t piece_leading(std::int64_t n) { return round_up(n, 4); }
 
 std::int64_t piece_bytes(const SpmmQuery& query, const NonzeroSplitConfig& config) {
@@ -35,7 +35,7 @@ std::int64_t piece_bytes(const SpmmQuery& query, const NonzeroSplitConfig& confi
   return checked_multiply(checked_multiply(pieces, piece_leading(query.n.most), what), sizeof(float), what);
 }
 
-/// What fills the kernels' arguments from a call's.
+/// Fills the kernels' arguments from a call's.
 struct Binding {
   csr_product::OperandBinding operands;
   const ChunkStart* chunks;

@@ -1,6 +1,6 @@
-// The cost model of nonzero_split: resources and latency as for row_tile, with chunks of equal length in the place of rows, so that there
-// is no tail, and another launch where rows are split. Constants were fitted to 1170 trials of 360 problems on H200s. It ranks, nothing
-// more.
+// The cost model of nonzero_split, for ranking only. Resources and latency are modelled as for row_tile, but chunks of
+// equal length replace rows, so that there is no tail, and split rows cost another launch. Constants were fitted to
+// 1170 trials of 360 problems on H200s.
 #include <algorithm>
 #include <cmath>
 
@@ -12,12 +12,12 @@ namespace vostok::ops::nonzero_split {
 
 namespace {
 
-/// Microseconds that a chunk takes alone: steps, each with the batches of its entries one after another, and the rows that end.
+/// Microseconds of one chunk alone: its steps, each with batches of entries one after another, and the rows that end in it.
 double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
-  constexpr double step_us = 2.09;     // the entries arrive and are staged; the first step's table entry too
+  constexpr double step_us = 2.09;     // entries arrive and are staged; also the first step's table entry
   constexpr double batch_us = 0.21;    // rows of B arrive
-  constexpr double value_us = 0.0055;  // of a lane and an entry, whether the batch has as many or not
-  constexpr double row_us = 0.067;     // looked up, stored
+  constexpr double value_us = 0.0055;  // of each lane and entry, whether the batch is full or not
+  constexpr double row_us = 0.067;     // look-up and store
   const double rows = c.chunk_items / (size.mean_row + 1);
   const double entries = c.chunk_items - rows;
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
@@ -26,7 +26,7 @@ double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
   return std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * batch * value_us) + rows * row_us;
 }
 
-/// Microseconds of the launch that adds what several blocks have of a row.
+/// Microseconds of the launch that adds the pieces of rows that several blocks share.
 double split_rows_us(const SpmmQuery& query, const NonzeroSplitConfig& c) {
   if (!splits_rows(query, c)) return 0;
   constexpr double launch_us = 2.5;
@@ -58,7 +58,7 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
   constexpr double launch_us = 0.6;
-  constexpr double uneven = 1.16;  // chunks of ends and chunks of entries differ, and a block takes as long as its slowest chunk
+  constexpr double uneven = 1.16;  // chunks of row ends and of entries differ, and a block lasts as long as its slowest chunk
   const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
                     0.35 * csr_product::output_us(query, size, machine) + csr_product::scattered_output_us(query, size, 1, machine) +
                     csr_product::preparation_us(query, size, config, machine);

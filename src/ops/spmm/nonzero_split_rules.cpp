@@ -1,5 +1,5 @@
-// The rules of nonzero_split: each a reason and when it holds. They guard the kernels' own static_asserts and what only the problem
-// or the device knows.
+// The rules of nonzero_split: each a reason and when it holds. They repeat the kernels' own static_asserts and add what
+// only the problem or the device knows.
 #include <algorithm>
 #include <array>
 
@@ -23,8 +23,8 @@ std::int64_t slow_tiles(const Case& c, Raster raster, int tile_columns) {
   return (raster == Raster::rows_first ? ceil_div(c.query.n.most, tile_columns) : block_count(c.query, c.config)) * c.query.problem.batch;
 }
 
-/// Registers beside loads of B and sums, counted in compiled kernels: the way through rows, entries on their way from memory, and what
-/// stores of rows add to, for they lie between the loads of a batch and its products.
+/// Registers besides loads of B and sums, counted in compiled kernels: the walk through rows, entries in flight from
+/// memory, and what stores of rows add, since these come between the loads of a batch and its products.
 std::int64_t further_registers(const Case& c) {
   constexpr std::int64_t walk = 32;
   const NonzeroSplitConfig& config = c.config;
@@ -41,7 +41,7 @@ bool exceeds_registers(const Case& c) {
   return csr_product::registers_needed(c, entries) + further_registers(c) > csr_product::register_limit(c);
 }
 
-// In the order in which they are asked, the shared ones between them: each may rely on those before it.
+// In the order of checking, the shared ones in between: each may rely on those before it.
 
 constexpr std::array shape_rules = {
     Rule{"the lanes of a chunk lie in one warp: threads_per_row is a power of two of at most 32",

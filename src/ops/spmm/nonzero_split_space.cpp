@@ -16,7 +16,7 @@ namespace {
 using csr_product::Preparation;
 using csr_product::preparations;
 
-/// How the lanes of a warp share columns; the warp's other lanes have chunks of their own.
+/// How lanes of a warp share columns; its other lanes work on further chunks.
 struct Shape {
   int threads_per_row;
   int parts;  ///< of dense_vector columns per lane
@@ -37,7 +37,7 @@ struct Steps {
 
 constexpr std::array steps = {Steps{64, true}, Steps{128, true}, Steps{256, false}};
 
-/// Entries whose rows of B are loaded together.
+/// Entries whose rows of B are in flight together.
 struct Batches {
   int loads_in_flight;
   bool overlap;
@@ -45,12 +45,12 @@ struct Batches {
 
 constexpr std::array batches = {Batches{8, false}, Batches{4, true}, Batches{8, true}, Batches{16, false}};
 
-/// Threads that share a multiprocessor: 128 registers each. As for row_tile, for which more threads never won.
+/// Resident threads of an SM: 128 registers each. As for row_tile, where more threads never won.
 constexpr int resident_threads = 512;
 
 constexpr int warp_lanes = 32;
 
-/// What every config of this query and preparation has in common.
+/// The fields that all configs of this query and preparation share.
 NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation) {
   const NonzeroSplitTraits t = traits(query);
   return {.sparse_vector = csr_product::widest_sparse_vector(query, t, preparation),
@@ -61,8 +61,8 @@ NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation
           .pack_values = preparation.pack_values};
 }
 
-/// A block of about that many threads. Few lanes mean many chunks, each with entries and pieces in shared memory: fewer chunks where
-/// every device's blocks could not hold them.
+/// A block of about this many threads. Few lanes mean many chunks, each with entries and pieces in shared memory: fewer
+/// chunks if blocks would not fit on every device.
 NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config, const Shape& shape, int threads_per_block) {
   constexpr int portable_shared_bytes = 48 * 1024;
   config.threads_per_row = shape.threads_per_row;
@@ -83,12 +83,12 @@ NonzeroSplitConfig with_steps(NonzeroSplitConfig config, const Steps& step, cons
   return config;
 }
 
-/// A shape as wide as n, or as a warp, with as many lanes as that takes.
+/// A shape as wide as n or a warp, with as many lanes as that needs.
 Shape widest_shape(const SpmmQuery& query, int dense_vector) {
   return {std::max(1, csr_product::rounded_columns(query, warp_lanes * dense_vector) / dense_vector), 1};
 }
 
-/// Items of a chunk of which the device runs two at a time in every place that it has.
+/// Items of a chunk, so that there are two chunks for every place on the device.
 int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   constexpr std::int64_t rounds = 2;
   const auto multiprocessors = static_cast<std::int64_t>(machine_of(query).multiprocessors);
@@ -104,7 +104,7 @@ int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config
 NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   NonzeroSplitConfig config = common(query, preparation);
   const Shape shape = widest_shape(query, config.dense_vector);
-  // Eight entries a lane and step, as far as that is neither short nor long.
+  // Eight entries a lane and step, within limits on the chunk's length.
   config = with_steps(config, {std::clamp(8 * shape.threads_per_row, 16, 128), true}, batches.front());
   config = with_block(query, config, shape, block_threads.front());
   config.chunk_items = fitting_chunk_items(query, config);
@@ -138,7 +138,7 @@ NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base
   return config;
 }
 
-/// The default and everything that the tables combine to.
+/// The default and all combinations of the tables.
 std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
   const NonzeroSplitConfig base = common(query, preparation);
   std::vector<Shape> all(shapes.begin(), shapes.end());
@@ -159,7 +159,7 @@ std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Pr
 
 NonzeroSplitConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
 
-/// Everything with the preparation that is the best guess; of the others, the default.
+/// All with the best-guess preparation; for other preparations, the default.
 std::vector<NonzeroSplitConfig> space(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<NonzeroSplitConfig> list = combinations_of(query, all.front());

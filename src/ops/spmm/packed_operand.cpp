@@ -10,7 +10,7 @@ namespace vostok::ops {
 
 namespace {
 
-/// In the workspace there is room for any structure with the query's statistics: its bytes must not follow the structure.
+/// Workspace sizes must not depend on the structure: there is room for any structure with the query's statistics.
 PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStructure& structure) {
   return packs_in_workspace(query) ? packed_layout_bound(kind, query.statistics) : packed_layout(kind.mode, structure);
 }
@@ -27,9 +27,9 @@ double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
   const int terms = packed_pair_words(mode);
   const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
   const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
-  constexpr double strip_us = 0.27e-3;    // of each term, most of it for strips that hold next to nothing
-  constexpr double nonzero_us = 1.8e-6;   // of each term
-  constexpr double scattered_us = 15e-6;  // of a transpose's value, which is read from where it lies in A
+  constexpr double strip_us = 0.27e-3;    // for each term; most of it for strips that are nearly empty
+  constexpr double nonzero_us = 1.8e-6;   // for each term
+  constexpr double scattered_us = 15e-6;  // for a transpose's value, which is read from its place in A
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
   const auto nonzeros = static_cast<double>(query.statistics.nonzeros);
   const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) + (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
@@ -40,7 +40,7 @@ bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns)
   if (packs_in_workspace(query) || query.n.most > tile_columns || packed_sets(query) < query.problem.batch) return false;
   if (query.policy == Policy::cold) return true;
   if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
-  // Each nonzero in a pair of its own is an upper bound, in most masks not far off.
+  // Assumes that each nonzero has a pair of its own: an upper bound, and close to it for most masks.
   const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) * packed_header_bytes(kind.grain) +
                        static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(kind.mode);
   return bytes > static_cast<double>(query.device->info().l2_bytes);

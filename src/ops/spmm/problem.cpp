@@ -14,7 +14,7 @@ static_assert(lists_every_problem_field<Spmm>(), "problem_fields must name every
 
 constexpr const char* object = "SpMM";
 
-/// Leading dimension, stride and bytes of a dense operand.
+/// Checks leading dimension, stride and bytes of a dense operand.
 void require_matrix(const char* matrix, Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride,
                     const Spmm& problem, Dtype type) {
   const std::int64_t lines = layout == Layout::row_major ? rows : columns;
@@ -29,8 +29,8 @@ void require_matrix(const char* matrix, Layout layout, std::int64_t rows, std::i
 
 std::int64_t packed_as_zero(std::int64_t value, std::int64_t packed) { return value == packed ? 0 : value; }
 
-/// Strides that a single product does not have, and leading dimensions and strides that equal the packed ones, become 0, so
-/// that equal problems have equal keys. Where several n are served, what depends on n stays as it was given.
+/// Strides that a single product does not need, and leading dimensions and strides that equal the packed ones, become
+/// 0, so that equal problems have equal keys. With several n, fields that depend on n stay as given.
 Spmm resolve(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n) {
   Spmm resolved = problem;
   resolved.n = n.most;

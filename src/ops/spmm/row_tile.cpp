@@ -22,7 +22,7 @@ namespace {
 
 static_assert(codegen::lists_every_field<RowTileConfig>(), "fields(RowTileConfig) must name every member");
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct Binding {
   csr_product::OperandBinding operands;
   const std::int32_t* row_order;

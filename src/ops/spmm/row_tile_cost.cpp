@@ -11,7 +11,7 @@ namespace vostok::ops::row_tile {
 
 namespace {
 
-/// Microseconds that a row of this many entries takes alone, or a piece of one.
+/// Microseconds of one row of this many entries alone, or of a piece of a row.
 double row_us(double entries, const RowTileConfig& c) {
   constexpr double csr_start_us = 0.729;
   constexpr double slot_start_us = 0.693;  // NOLINT(modernize-use-std-numbers): fitted, no logarithm
@@ -40,7 +40,7 @@ double predict_us(const SpmmQuery& query, const RowTileConfig& config) {
   const auto row_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.statistics.rows, 1) * mean_pieces, config.tile_rows));
   const double blocks = row_tiles * column_tiles * static_cast<double>(query.problem.batch);
   const double waves = std::max(1.0, blocks / (machine.multiprocessors * config.min_blocks));
-  // Blocks are dealt out whole: the multiprocessor that has most of them takes in more than its share from L2, which is the limit of each.
+  // Blocks are distributed whole: the SM with most of them loads more than its share from L2, which is what limits it.
   const double blocks_each = blocks / machine.multiprocessors;
   const double imbalance = std::ceil(blocks_each) / blocks_each;
   const double rows_together = config.tile_rows * (1 + (config.min_blocks - 1) * 3.63) / mean_pieces;

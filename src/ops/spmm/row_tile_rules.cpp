@@ -1,5 +1,5 @@
-// The rules of row_tile: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of row_tile: each a reason and when it holds. They repeat the kernel's own static_asserts, add what only
+// the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -26,7 +26,7 @@ std::int64_t slow_tiles(const Case& c) {
          c.query.problem.batch;
 }
 
-// In the order in which they are asked, the shared ones between them: each may rely on those before it.
+// In the order of checking, the shared ones in between: each may rely on those before it.
 
 constexpr std::array shape_rules = {
     Rule{"threads_per_row and row_split are powers of two of at most 32",

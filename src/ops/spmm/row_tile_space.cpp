@@ -31,13 +31,13 @@ constexpr int lanes_of(const Shape& shape) { return shape.threads_per_row * shap
 constexpr std::array word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1}, Shape{8, 4, 2},
                                     Shape{8, 4, 1},  Shape{16, 1, 2}, Shape{8, 1, 2},  Shape{32, 1, 4}};
 
-/// Elements of 16 bits: as many bytes a lane as above, so half the lanes for a column tile of as many columns.
+/// For 16-bit elements: as many bytes a lane as above, so half the lanes for a tile of the same width.
 constexpr std::array half_word_shapes = {Shape{32, 1, 2}, Shape{32, 1, 1}, Shape{16, 2, 2}, Shape{16, 2, 1},
                                          Shape{8, 4, 2},  Shape{8, 4, 1},  Shape{16, 1, 1}, Shape{8, 1, 1}};
 
 constexpr std::array block_threads = {64, 128, 256, 512};
 
-/// How many loads of B a lane has in flight where steps are whole, and where they are not.
+/// Loads of B in flight for each lane, in whole steps and in others.
 struct Batches {
   int loads_in_flight;
   int residue_unroll;
@@ -46,7 +46,7 @@ struct Batches {
 
 constexpr std::array word_batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
 
-/// A load of 16-bit elements covers twice the columns: sixteen at once cost 15 % on average.
+/// A load of 16-bit elements covers twice the columns; sixteen loads in flight cost 15 % on average.
 constexpr std::array half_word_batches = {Batches{4, 4, true}, Batches{8, 8, true}, Batches{8, 8, false}};
 
 struct Steps {
@@ -67,12 +67,12 @@ struct Order {
 constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::columns_first, false}, Order{Raster::rows_first, true},
                                Order{Raster::columns_first, true}};
 
-/// Threads that share a multiprocessor: 128 registers each. Fewer registers for more threads lost nearly everywhere.
+/// Resident threads of an SM: 128 registers each. More threads with fewer registers lost nearly everywhere.
 constexpr int resident_threads = 512;
 
 bool is_wide(Dtype type) { return size_of(type) == 4; }
 
-/// What every config of this query and preparation has in common.
+/// The fields that all configs of this query and preparation share.
 RowTileConfig common(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileTraits t = traits(query);
   return {.sparse_vector = csr_product::widest_sparse_vector(query, t, preparation),
@@ -112,20 +112,20 @@ RowTileConfig with_order(RowTileConfig config, const Order& order) {
 
 /// How rows are cut into slots.
 struct Slots {
-  bool half;    ///< of them hold half the entries of most rows, else all
-  bool pieces;  ///< long rows are cut, as far as a block has rows
+  bool half;    ///< slots hold half the entries of most rows; false: all
+  bool pieces;  ///< long rows are cut, within the rows of a block
 };
 
 constexpr std::array all_slots = {Slots{false, false}, Slots{false, true}, Slots{true, true}};
 
-/// With slots other shapes and orders never won.
+/// With slots no other shapes or orders ever won.
 bool takes_slots(const Shape& shape, const Order& order) {
   const bool dealt_by_columns = order.deal_rows && order.raster == Raster::columns_first;
   if (dealt_by_columns || shape.threads_per_row < 8) return false;
   return shape == Shape{16, 1, 2} || (lanes_of(shape) == 32 && shape.chunks <= 2 && (shape.chunks == 1 || shape.row_split == 1));
 }
 
-/// The same config with slots. What rows have beyond them comes in steps that are always long and loaded ahead: few rows take one.
+/// The same config with slots. Entries beyond a row's slots are processed in long steps loaded ahead, since few rows have any.
 RowTileConfig with_slots(const SpmmQuery& query, RowTileConfig config, const Slots& slots) {
   config.tile_nonzeros = 64 * config.row_split;
   config.prefetch_sparse = true;
@@ -140,7 +140,7 @@ RowTileConfig with_slots(const SpmmQuery& query, RowTileConfig config, const Slo
   return config;
 }
 
-/// The table's shapes, one that fits n where that is narrower, and none twice.
+/// The table's shapes, plus one that fits a narrower n, each once.
 std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
   const auto table = is_wide(query.problem.element) ? std::span<const Shape>(word_shapes) : std::span<const Shape>(half_word_shapes);
   std::vector<Shape> list(table.begin(), table.end());
@@ -191,7 +191,7 @@ constexpr std::array word_choices = {
     Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
 };
 
-/// With slots, from 65 problems with 75 % zeros and more. Of those above as many still count as stand in front.
+/// Entries with slots, from 65 problems with at least 75 % zeros. Beside these only the first entries of the table above count.
 constexpr std::array word_slot_choices = {
     SlotChoice{{16, 2, 1}, 128, {false, false}, {8, 8, false}, {Raster::columns_first, false}},
     SlotChoice{{16, 1, 2}, 128, {true, true}, {8, 8, false}, {Raster::rows_first, false}},
@@ -211,7 +211,7 @@ constexpr std::array word_slot_choices = {
     SlotChoice{{16, 2, 1}, 512, {false, true}, {16, 16, false}, {Raster::rows_first, false}},
 };
 
-/// The same for elements of 16 bits, from 18 problems.
+/// For elements of 16 bits, from 18 problems.
 constexpr std::array half_word_choices = {
     Choice{{32, 1, 2}, 128, {64, false}, {4, 4, true}, {Raster::rows_first, false}},
     Choice{{8, 4, 1}, 128, {64, false}, {8, 8, true}, {Raster::columns_first, false}},
@@ -240,7 +240,7 @@ constexpr std::array half_word_slot_choices = {
     SlotChoice{{16, 2, 1}, 128, {true, true}, {8, 8, true}, {Raster::rows_first, false}},
 };
 
-/// The most columns of a tile: the paper's 64 of f32, and as many bytes of narrower elements.
+/// The most columns of a tile: the paper's 64 for f32, and the same number of bytes for narrower elements.
 int paper_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.element); }
 
 RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
@@ -250,13 +250,14 @@ RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   RowTileConfig config = with_order(
       with_steps(with_shape(base, shape, 128), {64, false}, is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
       {Raster::columns_first, false});
-  // Few columns mean many lanes for a row's entries, and long steps: shorter ones where every device's blocks could not hold them.
+  // Few columns mean many lanes for a row's entries, and long steps; shorter ones if blocks would not fit on every device.
   constexpr int portable_shared_bytes = 48 * 1024;
   while (shared_bytes(traits(query), config) > portable_shared_bytes) config.tile_nonzeros /= 2;
   return config;
 }
 
-/// Rows as they lie, a lane each: a warp stores a column-major C in whole sectors, nearly all the work of an empty A.
+/// One lane for each row, rows in order: a warp then stores a column-major C in whole sectors, which is nearly
+/// all the work of an empty A.
 RowTileConfig side_by_side(const SpmmQuery& query, const RowTileConfig& base) {
   constexpr int lane_columns = 8;
   constexpr int threads_per_block = 128;
@@ -287,8 +288,8 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
   return list;
 }
 
-/// Whether the kernel may run out of registers, whatever else the problem asks for: of 16-bit elements, sums that are kept in two levels, more
-/// than 32 registers of loads on their way, and slots beside several chunks of columns. A default must not spill, on any architecture.
+/// Whether the kernel may run out of registers on some architecture, where a default must not spill. Risky for 16-bit
+/// elements: sums in two levels, more than 32 registers of loads in flight, and slots beside several chunks of columns.
 bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
   constexpr int most_registers = 32;
   if (is_wide(query.problem.element)) return false;
@@ -297,7 +298,7 @@ bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
   return traits(query).blocked_sum || loads * config.dense_vector / 2 > most_registers;
 }
 
-/// The likeliest fastest of them that the rules admit and that cannot spill; the first where there is none.
+/// The likely fastest of these that the rules admit and that cannot spill; the first if there is none.
 RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>& choices) {
   const std::vector<RowTileConfig> admitted = ranked(
       choices, [&](const RowTileConfig& config) { return !may_spill(query, config) && !forbidden(query, config); },
@@ -305,7 +306,7 @@ RowTileConfig likeliest(const SpmmQuery& query, const std::vector<RowTileConfig>
   return admitted.empty() ? choices.front() : admitted.front();
 }
 
-/// The default, the paper's heuristic, and everything that the tables combine to.
+/// The default, the paper's heuristic, and all combinations of the tables.
 std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
   std::vector<RowTileConfig> first = {likeliest(query, choices_of(query, preparation))};
@@ -337,7 +338,7 @@ RowTileConfig paper_config(const SpmmQuery& query) { return paper_of(query, prep
 
 RowTileConfig default_config(const SpmmQuery& query) { return likeliest(query, choices_of(query, preparations(query).front())); }
 
-/// Everything with the preparation that is the best guess; of the others, what the short list has.
+/// All with the best-guess preparation; for other preparations, the tables' choices.
 std::vector<RowTileConfig> space(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<RowTileConfig> list = combinations_of(query, all.front());

@@ -7,7 +7,7 @@ namespace vostok::ops {
 
 namespace {
 
-/// In the workspace there is room for any structure with the query's statistics: its bytes must not follow the structure.
+/// Workspace sizes must not depend on the structure: there is room for any structure with the query's statistics.
 std::int64_t set_bytes_of(const SpmmQuery& query, const SparseStructure& structure) {
   return packs_in_workspace(query) ? sparse_set_bytes_bound(query.statistics) : sparse_set_bytes(structure);
 }

@@ -115,7 +115,7 @@ double expected_strip_bytes(const SpmmQuery& query) {
 }
 
 double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, bool crowded) {
-  constexpr double next_launch_us = 1.1;  ///< of one that waits for the launch before it, or is waited for
+  constexpr double next_launch_us = 1.1;  ///< of a launch that waits for the one before it, or is waited for
   const Machine machine = machine_of(query);
   const double l2_bytes_per_us = 9e6 * machine.speed();
   double us = 0;

@@ -1,6 +1,6 @@
-// The cost model of sparse_tensor_mma: what a k block takes of the tensor cores, the issue slots and shared memory of a multiprocessor,
-// the memory that all read, and the launches. Constants are counts of instructions and an H200's rates; they were not fitted. It
-// ranks, nothing more.
+// The cost model of sparse_tensor_mma, for ranking only: cycles of a k block on the tensor cores, the issue slots and
+// the shared memory of an SM, the memory that all read, and the launches. Constants are instruction counts and an
+// H200's rates; they were not fitted.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// Cycles that one k block of one tile takes of a multiprocessor.
+/// Cycles of an SM for one k block of one tile.
 double block_cycles(const SpmmQuery& query, const SparseTensorMmaConfig& c) {
   constexpr double cycles_of_multiplication = 8.1;  // of one of four tensor cores
   constexpr double shared_bytes_per_cycle = 128;
@@ -23,7 +23,7 @@ double block_cycles(const SpmmQuery& query, const SparseTensorMmaConfig& c) {
   const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows());  // of a strip
   const double second_passes = std::max(0.0, passes - sparse_steps());
   const double multiplications = c.warp_strips * octets * passes;
-  // A first pass of all strips shares B's fragments, a second one reads them for itself.
+  // The first pass of all strips shares B's fragments; a second pass reads its own.
   const double dense_reads = octets * (sparse_steps() + c.warp_strips * second_passes);
   const double tensor = warps * multiplications * cycles_of_multiplication / 4;
   constexpr double loop = 60;
@@ -36,7 +36,8 @@ double block_cycles(const SpmmQuery& query, const SparseTensorMmaConfig& c) {
   return longest + 0.25 * (tensor + issue + shared - longest);
 }
 
-/// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
+/// Lower bound on the cycles between two k blocks of one tile: the latency of a copy, divided by the stages in
+/// flight, and what follows it.
 double latency_cycles(const SparseTensorMmaConfig& c) { return 900.0 / (c.stages - 1) + 300; }
 
 double memory_us(const SpmmQuery& query, const SparseTensorMmaConfig& c, const Machine& machine) {

@@ -1,5 +1,5 @@
-// The rules of sparse_tensor_mma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of sparse_tensor_mma: each a reason and when it holds. They repeat the kernel's own static_asserts, add
+// what only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -30,7 +30,7 @@ bool is_power_of_two(int value, int least, int most) { return value >= least && 
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
 
-/// Registers of a thread that sums and fragments take at least; addresses and counters need some more.
+/// Lower bound on a thread's registers for sums and fragments; addresses and counters need some more.
 int registers_needed(const SparseTensorMmaConfig& c) {
   const int fragments = 5 * c.warp_strips + (c.warp_columns >= 16 ? 16 : 8);
   const int strips = 3 * c.warp_strips;
@@ -45,7 +45,7 @@ int line_chunks(const Case& c) {
   return (c.query.problem.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(c.config)) * 2 / 16;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"a block has a power of two of 1 to 32 warps",
          [](const Case& c) {

@@ -1,4 +1,4 @@
-// The space of sparse_tensor_mma as tables, and the default: of everything that the rules admit, what the cost model likes best.
+// The space of sparse_tensor_mma as tables, and the default: the cost model's best config that the rules admit.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,7 +12,7 @@ namespace vostok::ops::sparse_tensor_mma {
 
 namespace {
 
-/// Warps of a block and what each has.
+/// Warps of a block and the part of the tile that each computes.
 struct Shape {
   int row_warps;
   int column_warps;
@@ -20,7 +20,7 @@ struct Shape {
   int warp_columns;
 };
 
-/// What is read of A and B serves more products the larger a warp's part of C is: the first ones are for large problems.
+/// The larger a warp's part of C, the more products share each load of A and B. The first ones are for large problems.
 constexpr std::array wide_shapes = {Shape{2, 4, 4, 64}, Shape{2, 2, 4, 64}, Shape{2, 4, 4, 32}, Shape{4, 1, 4, 64},
                                     Shape{2, 2, 2, 64}, Shape{2, 2, 2, 32}, Shape{4, 1, 1, 32}, Shape{2, 2, 1, 32}};
 
@@ -31,7 +31,7 @@ constexpr std::array stage_counts = {3, 4, 2};
 constexpr std::array pass_rooms = {sparse_steps() * sparse_most_passes(), 3};
 constexpr std::array raster_row_counts = {8, 2, 32};
 
-/// How far k is cut: relative to the number of slices that fills the device once.
+/// Slices of k, relative to the number that fills the device once.
 constexpr std::array split_steps = {0, 1, -1};
 
 std::vector<Shape> shapes_for(const SpmmQuery& query) {
@@ -71,7 +71,7 @@ SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int 
   return config;
 }
 
-/// visit(config) for every combination of the tables but raster_rows.
+/// visit(config) for every combination of the tables except raster_rows.
 template <class Visit>
 void for_each_config(const SpmmQuery& query, Visit visit) {
   for (const Shape& shape : shapes_for(query))

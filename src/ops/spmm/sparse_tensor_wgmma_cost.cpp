@@ -14,7 +14,7 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
+/// Cycles of one block's k block on each resource, and of its longest chain of dependent instructions.
 struct BlockCycles {
   double tensor;
   double issue;
@@ -23,12 +23,12 @@ struct BlockCycles {
 };
 
 BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) {
-  constexpr double cycles_of_columns = 0.79;  // of one multiplication of 64 x 32, for each column: B's way through shared memory
+  constexpr double cycles_of_columns = 0.79;  // of a 64 x 32 multiplication, for each column: reading B from shared memory
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
   constexpr double barrier_latency = 75;
-  constexpr double unstaged_latency = 860;       // of a pass that a stage has no room for: the tile waits for global memory
-  constexpr double memory_bytes_per_cycle = 22;  // a multiprocessor's share of what memory hands out
+  constexpr double unstaged_latency = 860;       // of a pass that does not fit its stage: the tile waits for global memory
+  constexpr double memory_bytes_per_cycle = 22;  // an SM's share of the memory bandwidth
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 46;
   const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows() * sparse_tile_strips());
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
@@ -45,9 +45,9 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
           .chain = std::max(chain, ring)};
 }
 
-/// Cycles of a k block where so many blocks share a multiprocessor.
+/// Cycles of a k block with `blocks` resident blocks on the SM.
 double shared_cycles(const BlockCycles& block, int blocks) {
-  constexpr double overlap_loss = 0.05;  // resources are never used perfectly beside one another
+  constexpr double overlap_loss = 0.05;  // resources never overlap perfectly
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -70,10 +70,10 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  constexpr double cluster_cycles = 1350;  // two barriers, and sums on their way between multiprocessors
+  constexpr double cluster_cycles = 1350;  // two barriers, and exchange of sums between SMs
   const TileParts parts = tile_parts(config);
   const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 28.0;
-  constexpr double stores_per_cycle = 2.2;  // elements of C: a store fills only a part of each line that it touches
+  constexpr double stores_per_cycle = 2.2;  // elements of C: a store fills only part of each line
   const double store_cycles = 350 + exchange_cycles + tile_rows(config) * config.tile_columns / stores_per_cycle / parts.blocks;
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };

@@ -1,5 +1,5 @@
-// The rules of sparse_tensor_wgmma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of sparse_tensor_wgmma: each a reason and when it holds. They repeat the kernel's own static_asserts, add
+// what only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -30,7 +30,7 @@ struct Rule {
 
 bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
 
-/// Registers that a multiplying thread may have, and those that sums, two strips and addresses take.
+/// Registers available to a multiplying thread, and those for sums, two strips and addresses.
 int register_limit(const SparseTensorWgmmaConfig& c) { return exchanges_registers(c) ? gained_registers(c) : launch_registers(c); }
 int registers_needed(const SparseTensorWgmmaConfig& c) {
   constexpr int strips = 2 * (sparse_steps() * sparse_most_passes() * (sparse_registers() + 1) + 1);
@@ -38,7 +38,7 @@ int registers_needed(const SparseTensorWgmmaConfig& c) {
   return c.tile_columns / 2 + strips + addresses;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
     Rule{"tile_columns is 64, 128 or 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 64, 256); }},

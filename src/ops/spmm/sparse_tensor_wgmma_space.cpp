@@ -1,4 +1,4 @@
-// The space of sparse_tensor_wgmma as tables, and the default: of everything that the rules admit, what the cost model likes best.
+// The space of sparse_tensor_wgmma as tables, and the default: the cost model's best config that the rules admit.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace vostok::ops::sparse_tensor_wgmma {
 
 namespace {
 
-/// A block's part of C, and how many share a multiprocessor.
+/// A block's part of C, and the resident blocks of an SM.
 struct Shape {
   int warpgroups;
   int tile_columns;
@@ -22,7 +22,7 @@ struct Shape {
 
 constexpr std::array shapes = {Shape{2, 256, 1}, Shape{2, 128, 1}, Shape{1, 128, 2}, Shape{1, 256, 1},
                                Shape{1, 128, 1}, Shape{2, 64, 1},  Shape{1, 64, 2},  Shape{1, 64, 1}};
-/// Passes of a strip that stages have room for: every strip's, or those that strips have where few nonzeros share four columns.
+/// Passes of a strip for which stages have room: all of them, or those of strips in which few nonzeros share four columns.
 constexpr std::array pass_rooms = {sparse_steps() * sparse_most_passes(), 3};
 constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true}, Slicing{3, true}, Slicing{4, true}, Slicing{4, false}, Slicing{8, false}};
 constexpr std::array raster_row_counts = {8, 4, 16, 32};
@@ -33,7 +33,7 @@ std::vector<bool> tensor_copies(const SpmmQuery& query) {
   return {true, false};
 }
 
-/// As many stages as fit where so many blocks share a multiprocessor, up to six.
+/// As many stages as fit with this many resident blocks on an SM, up to six.
 int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
   constexpr int most_stages = 6;
   SparseTensorWgmmaConfig one = config;
@@ -58,7 +58,7 @@ SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, in
   return config;
 }
 
-/// visit(config) for every combination of the tables but raster_rows.
+/// visit(config) for every combination of the tables except raster_rows.
 template <class Visit>
 void for_each_config(const SpmmQuery& query, Visit visit) {
   for (const Shape& shape : shapes)

@@ -21,7 +21,7 @@ namespace {
 static_assert(codegen::lists_every_field<SparseVectorTraits>(), "fields(SparseVectorTraits) must name every member");
 static_assert(codegen::lists_every_field<SparseVectorConfig>(), "fields(SparseVectorConfig) must name every member");
 
-/// Whether B lies as a block stages it: packed rows of as many columns as slots have, or one column.
+/// Whether B's layout is the one that a block stages: packed rows of as many columns as slots have, or one column.
 bool is_flat(const SpmmQuery& query) {
   const SizeRange& n = query.n;
   const std::int64_t leading = query.problem.dense_leading;
@@ -37,7 +37,7 @@ int flat_alignment(const SpmmQuery& query) {
   return static_cast<int>(std::gcd(std::max<std::int64_t>(query.problem.alignment_bytes, bytes), step));
 }
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct Binding {
   PackedRuns runs;
   std::int64_t m;

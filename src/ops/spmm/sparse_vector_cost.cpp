@@ -1,5 +1,6 @@
-// The cost model of sparse_vector: the bytes of A, the wavefronts of shared memory, the instructions of the decoding, and how long one
-// lane's loads take one after another. Constants are counts of instructions and an H200's rates; they were not fitted. It ranks.
+// The cost model of sparse_vector, for ranking only: the bytes of A, the wavefronts of shared memory, the decoding
+// instructions, and the latency of one lane's loads one after another. Constants are instruction counts and an H200's
+// rates; they were not fitted.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +16,7 @@ namespace {
 
 double l2_bytes_per_us(const Machine& machine) { return 18.3e6 * machine.speed(); }
 
-/// Wavefronts of a warp's load of 32 slots at random: the fullest of the banks that each part of the warp meets, part by part.
+/// Wavefronts of a warp's load of 32 random slots: the depth of the fullest bank for each part of the warp, summed over the parts.
 double slot_wavefronts(int bytes) { return bytes <= 4 ? 3.5 : bytes == 8 ? 6.2 : 10.4; }
 
 /// Sizes as real numbers.
@@ -37,13 +38,13 @@ Sizes sizes_of(const SpmmQuery& query, const SparseVectorConfig& c) {
           .element_bytes = element_bytes};
 }
 
-/// Microseconds in which memory, or L2 where all of it stays there, hands out so many bytes.
+/// Microseconds of memory, or of L2 if everything stays there, for this many bytes.
 double read_us(double bytes, const Machine& machine) {
   constexpr double cached_bytes = 4e7;
   return bytes > cached_bytes ? bytes / machine.memory_bytes_per_us : bytes / l2_bytes_per_us(machine);
 }
 
-/// Instructions of a lane for one slot.
+/// Instructions of a lane for each slot.
 double slot_instructions(const SparseVectorTraits& t, const SparseVectorConfig& c) {
   constexpr double address_and_load = 2;
   constexpr double splitting = 0.6;

@@ -1,5 +1,5 @@
-// The rules of sparse_vector: each a reason and when it holds. They guard the kernel's own static_asserts and what only the problem
-// or the device knows, and they leave out what cannot be fast.
+// The rules of sparse_vector: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
+// only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -31,14 +31,14 @@ bool is_power_of_two(int value, int least, int most) { return value >= least && 
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 64 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1024; }
 
-/// Registers of a thread that a run's words and the sums take at least; addresses and counters need some more.
+/// Lower bound on a thread's registers for a run's words and the sums; addresses and counters need some more.
 int registers_needed(const SparseVectorTraits& traits, const SparseVectorConfig& c) {
   const int run = run_slots() * (8 * size_of(traits.element) + c.gap_bits) / 32;
   constexpr int addresses = 24;
   return run * (c.load_ahead ? 2 : 1) + 3 * c.columns + (traits.exact_fillers ? 2 : 0) + addresses;
 }
 
-/// Ordered so that each may rely on those before it. The first group is the kernel's own.
+/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
 constexpr std::array rules = {
     Rule{"gaps have 4 or 8 bits", [](const Case& c) { return c.config.gap_bits != 4 && c.config.gap_bits != 8; }},
     Rule{"columns is 1, 2 or 4, and at least n",

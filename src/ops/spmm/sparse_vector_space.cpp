@@ -1,5 +1,5 @@
-// The space of sparse_vector as tables: gaps, blocks, the lanes of a row, and how many rows a block takes, so that blocks fill the device a
-// whole number of times.
+// The space of sparse_vector as tables: gaps, blocks, lanes of a row, and rows of a block, so that blocks fill the
+// device a whole number of times.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -26,14 +26,14 @@ int columns_for(const SpmmQuery& query) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most_columns))));
 }
 
-/// Few kernels serve many k: a power of two for small ones, whole thousands for others.
+/// Rounds k so that few kernels serve many k: to powers of two if small, else to whole thousands.
 int dense_rows_for(const SpmmQuery& query) {
   constexpr std::int64_t step = 1024;
   const std::int64_t k = std::clamp<std::int64_t>(query.statistics.cols, 64, 1 << 17);
   return static_cast<int>(k <= step ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(k))) : round_up(k, step));
 }
 
-/// Rows of a block, so that blocks fill the device `waves` times.
+/// Rows of a block with which blocks fill the device `waves` times.
 int tile_rows_for(const SpmmQuery& query, const SparseVectorConfig& config, int waves) {
   const auto places = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks * waves;
   const std::int64_t rows = ceil_div(std::max<std::int64_t>(query.statistics.rows, 1) * query.problem.batch, places);
@@ -65,7 +65,7 @@ SparseVectorConfig config_of(const SpmmQuery& query, const Shape& shape) {
   return config;
 }
 
-/// All that the tables combine to; some more than once.
+/// All combinations of the tables, some more than once.
 std::vector<SparseVectorConfig> combinations(const SpmmQuery& query) {
   const bool narrow = query.problem.element != Dtype::f32;
   std::vector<SparseVectorConfig> list;
@@ -115,7 +115,7 @@ std::vector<SparseVectorConfig> space(const SpmmQuery& query) {
   return list;
 }
 
-/// The best of each kind, then the best of all: what is ranked side by side differs little.
+/// The best of each kind, then the best of the rest: neighbours in the ranking differ little.
 std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t length = 16;
   const auto kind_of = [](const SparseVectorConfig& c) { return std::tuple(c.gap_bits, c.threads, c.load_ahead); };

@@ -18,7 +18,7 @@ static_assert(codegen::lists_every_field<SplitDenseConfig>(), "fields(SplitDense
 
 constexpr std::int64_t part_alignment_bytes = 256;
 
-/// Columns of B as tiles cover them, of the whole batch and every k block.
+/// Columns covered by tiles of B, over the whole batch and every k block.
 std::int64_t covered_columns(const SpmmQuery& query, int tile_columns) {
   const std::int64_t columns = round_up(query.n.most, tile_columns);
   return checked_multiply(checked_multiply(packed_k_blocks(query.statistics.cols), query.problem.batch, "tiles of B"), columns, "tiles of B");

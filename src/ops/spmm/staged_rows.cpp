@@ -22,7 +22,7 @@ static_assert(codegen::lists_every_field<StagedRowsConfig>(), "fields(StagedRows
 static_assert(codegen::lists_every_field<StagedRowsSumConfig>(), "fields(StagedRowsSumConfig) must name every member");
 static_assert(std::is_trivially_copyable_v<StagedRowsArgs> && sizeof(StagedRowsArgs) <= max_argument_bytes);
 
-/// Elements between two rows of a slice's sums: each starts 16-byte aligned.
+/// Elements from one row of a slice's sums to the next: each starts 16-byte aligned.
 std::int64_t partial_leading(std::int64_t n) { return round_up(n, 4); }
 
 std::int64_t partial_bytes(const SpmmQuery& query, const StagedRowsConfig& config) {
@@ -32,7 +32,7 @@ std::int64_t partial_bytes(const SpmmQuery& query, const StagedRowsConfig& confi
   return checked_multiply(checked_multiply(rows, partial_leading(query.n.most), what), sizeof(float), what);
 }
 
-/// What fills the kernels' arguments from a call's.
+/// Fills the kernels' arguments from a call's.
 struct Binding {
   csr_product::OperandBinding operands;
   const std::int32_t* row_order;
@@ -42,7 +42,7 @@ struct Binding {
   std::int64_t panels;
   std::int64_t slice_panels;
   std::int64_t row_tiles;
-  std::int64_t row_blocks;  ///< those of the grid that share a tile of columns
+  std::int64_t row_blocks;  ///< blocks of the grid that share a tile of columns
   int slices;
   int tile_columns;
   Raster raster;
@@ -81,7 +81,7 @@ Binding binding_of(const SpmmQuery& query, const StagedRowsConfig& config, const
           .raster = config.raster};
 }
 
-/// A kernel that only adds up part of k leaves the epilogue to the other.
+/// A kernel that sums only a part of k leaves the epilogue to the launch that adds the parts.
 StagedRowsTraits multiply_traits(const StagedRowsTraits& whole, const StagedRowsConfig& config) {
   if (config.k_split == 1) return whole;
   StagedRowsTraits t = whole;
@@ -115,7 +115,7 @@ Launch sum_launch(const SpmmQuery& query, const StagedRowsConfig& config, const 
 
 }  // namespace
 
-/// What the kernel takes no notice of is left at its default: offsets into B are those of a panel, and values are loaded one by one.
+/// Fields that the kernel ignores keep their defaults: offsets into B are those of a panel, and values are loaded one by one.
 StagedRowsTraits traits(const SpmmQuery& query) {
   const StagedRowsTraits plain;
   StagedRowsTraits t = csr_product::traits(query);

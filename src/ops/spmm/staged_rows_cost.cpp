@@ -1,7 +1,6 @@
-// The cost model of staged_rows: what a multiprocessor's shared memory and instruction slots take for its blocks, what these wait from
-// panel to panel, and what comes before and after. All of it adds up: the warps of a block wait together, so that little of one hides
-// another. Constants were fitted to 5400 trials of 450 problems on H200s; other devices scale by multiprocessors and clock. It ranks,
-// nothing more.
+// The cost model of staged_rows, for ranking only: shared memory and issue cycles of an SM for its blocks, their waits from
+// panel to panel, and the launches around. The terms add up, since the warps of a block wait together and so hide little of
+// one another. Constants were fitted to 5400 trials of 450 problems on H200s; other devices scale by SMs and clock.
 #include <algorithm>
 #include <cmath>
 
@@ -14,20 +13,20 @@ namespace vostok::ops::staged_rows {
 
 namespace {
 
-/// Entries that a row has of a panel.
+/// Average entries of a row in one panel.
 double panel_entries(const SpmmQuery& query, const csr_product::Sizes& size, const StagedRowsConfig& c) {
   return size.mean_row / static_cast<double>(panels(query, c));
 }
 
-/// Rounds of staged entries that a step of a warp takes on average: the last one is half empty. A step whose rows have nothing in the panel is
-/// skipped, which is usual where rows have an entry or two.
+/// Average rounds of staged entries in a warp's step; the last round is half empty. A step whose rows have nothing in
+/// the panel is skipped, which is usual if rows have an entry or two.
 double step_rounds(const SpmmQuery& query, const csr_product::Sizes& size, const StagedRowsConfig& c) {
   const double entries = panel_entries(query, size, c);
   const double busy = 1 - std::exp(-entries * rows_abreast(c));
   return busy * (0.5 + entries / c.tile_nonzeros);
 }
 
-/// Cycles of a multiprocessor that has nothing else to do, for the work of one block.
+/// Cycles of an otherwise idle SM for the work of one block.
 double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const StagedRowsConfig& c) {
   constexpr double wavefront_bytes = 128;
   constexpr double schedulers = 4;
@@ -39,9 +38,10 @@ double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   const double abreast = rows_abreast(c);
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
   const double copies = block_panels * c.panel_rows * row_bytes;
-  // An entry is loaded, stored to shared memory and read by its row's lanes, two at a time beside those of the rows abreast.
+  // An entry is loaded, stored to shared memory and read by its row's lanes, two entries at a time and rows abreast in parallel.
   constexpr double staging = 0.5;
-  // Of a warp: looking up segments, staging, and the batches of 4, 2 and 1 entries at the end, which run where any row abreast needs them.
+  // For each warp: looking up segments, staging, and the final batches of 4, 2 and 1 entries, which run if
+  // any row abreast needs them.
   constexpr double round_instructions = 275;
   const double conversions = size.element_bytes == 2 ? lane_values : 0;
   const double loads = lane_values / c.dense_vector;
@@ -52,18 +52,19 @@ double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   return std::max(shared_cycles, issue_cycles);
 }
 
-/// Cycles that a block waits, however few there are: its panels come one after another, as do the steps of a warp, and the
-/// warp with the longest row holds the others up.
+/// Cycles that a block waits, however few blocks there are: its panels come one after another, as do a warp's steps,
+/// and the warp with the longest row delays the others.
 double wait_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const StagedRowsConfig& c) {
   constexpr double panel_cycles = 1480;  // copies that arrive, the barrier, the first entries from L2
-  constexpr double round_cycles = 205;   // entries through shared memory, then what they multiply
-  constexpr double entry_cycles = 20;    // of a row that goes on when the others are done
+  constexpr double round_cycles = 205;   // entries through shared memory, then the rows of B they multiply
+  constexpr double entry_cycles = 20;    // of a row that continues after the others
   const double longest = std::max(0.0, size.longest_row / static_cast<double>(panels(query, c)) - panel_entries(query, size, c));
   return static_cast<double>(slice_panels(query, c)) *
          (panel_cycles + c.rows_per_lane * step_rounds(query, size, c) * round_cycles + longest * entry_cycles);
 }
 
-/// Microseconds of the launch that adds slices. What slices leave is stored to be read once by others: that is slower than L2 at its best.
+/// Microseconds of the launch that adds slices. Their sums are stored and read once by other SMs, which is
+/// slower than L2 at its best.
 double sum_us(const csr_product::Sizes& size, const StagedRowsConfig& c, const Machine& machine) {
   if (c.k_split == 1) return 0;
   constexpr double launch_us = 2;
@@ -80,10 +81,10 @@ double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) {
   const auto column_tiles = static_cast<double>(ceil_div(std::max<std::int64_t>(query.n.most, 1), config.tile_columns));
   const double blocks = static_cast<double>(row_blocks(query, config) * query.problem.batch) * column_tiles;
   const double rounds = std::ceil(blocks / machine.multiprocessors);
-  // Waits overlap those of the blocks beside. More of them than min_blocks would fit shared memory, but seldom the registers.
+  // Resident blocks overlap their waits. Shared memory would allow more than min_blocks, but registers seldom do.
   const double waves = std::ceil(rounds / std::min(resident_blocks(query, config), config.min_blocks));
   const int warp_rows = csr_product::keeps_rows_together(query, config.row_swizzle) ? rows_abreast(config) : 1;
-  constexpr double of_bands = 2;  // a few panels have nearly all of a row's entries
+  constexpr double of_bands = 2;  // a few panels contain nearly all of a row's entries
   const double cycles =
       of_uneven_mask(query.statistics, of_bands) * (rounds * work_cycles(query, size, config) + waves * wait_cycles(query, size, config));
   return launch_us + cycles / machine.cycles_per_us + csr_product::output_us(query, size, machine) +

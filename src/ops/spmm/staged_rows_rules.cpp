@@ -1,5 +1,5 @@
-// The rules of staged_rows: each a reason and when it holds. They guard the kernels' own static_asserts and what only the problem or
-// the device knows.
+// The rules of staged_rows: each a reason and when it holds. They repeat the kernels' own static_asserts and add what
+// only the problem or the device knows.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -28,7 +28,7 @@ std::int64_t slow_tiles(const Case& c) {
   return std::max(multiplied, added) * c.query.problem.batch;
 }
 
-/// Registers that sums, a batch of loads and the entries on their way take at least; addresses and counters need some more.
+/// Lower bound on the registers for sums, a batch of loads and the entries in flight; addresses and counters need some more.
 std::int64_t registers_of(const Case& c) {
   const std::int64_t sums = c.lane_values() * (c.config.rows_per_lane + (c.traits.blocked_sum ? 1 : 0));
   const std::int64_t entry =
@@ -38,7 +38,7 @@ std::int64_t registers_of(const Case& c) {
   return sums + entry * c.config.loads_in_flight + staged + addresses;
 }
 
-// In the order in which they are asked, the shared ones between them: each may rely on those before it.
+// In the order of checking, the shared ones in between: each may rely on those before it.
 
 constexpr std::array shape_rules = {
     Rule{"the lanes of a row lie in one warp: threads_per_row is a power of two of at most 32",

@@ -1,6 +1,7 @@
-// The space of staged_rows as tables. Of it, panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8 rows a lane come
-// from a prototype that was measured on an H200. Tiles of 32 columns are for problems that would not fill the device otherwise: there all of k
-// is one panel. The rest is what the cost model leaves open. One row a lane was tried on 120 problems: it took 1.23 times the winner's time and more.
+// The space of staged_rows as tables. Panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8
+// rows a lane come from a prototype measured on an H200. Tiles of 32 columns are for problems that would not fill the
+// device otherwise; all of k is then one panel. The rest is open to the cost model. One row a lane was tried on 120
+// problems: it took at least 1.23 times the winner's time.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -16,7 +17,7 @@ namespace {
 
 using csr_product::Preparation;
 
-/// Lanes of a row, and how many times 16 bytes of a row of B each has.
+/// Lanes of a row, and how many 16-byte pieces of a row of B each has.
 struct Shape {
   int threads_per_row;
   int parts;
@@ -48,7 +49,7 @@ constexpr std::array step_tables = {Steps{2, 8}, Steps{4, 8}, Steps{2, 4}};
 
 constexpr std::array slices = {1, 2, 4};
 
-/// Threads that share a multiprocessor: 128 registers each, as for row_tile.
+/// Resident threads of an SM: 128 registers each, as for row_tile.
 constexpr int resident_threads = 512;
 
 struct Choice {
@@ -68,7 +69,7 @@ constexpr std::array choices = {
     Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
 
-/// How operands may reach the kernel, best guess first: values that are looked up are looked up once for each tile of columns.
+/// The preparations, best guess first: a value that is looked up is looked up once for each tile of columns.
 std::vector<Preparation> preparations(const SpmmQuery& query) {
   constexpr std::int64_t tile_columns = 64;
   const bool column_major = query.problem.dense_layout == Layout::column_major;
@@ -77,7 +78,7 @@ std::vector<Preparation> preparations(const SpmmQuery& query) {
   return {{.prepare_dense = column_major, .pack_values = packs_first}, {.prepare_dense = column_major, .pack_values = !packs_first}};
 }
 
-/// Fewer columns, then fewer lanes, where n is narrow.
+/// For a narrow n: fewer columns first, then fewer lanes.
 void fit_columns(const SpmmQuery& query, StagedRowsConfig& config, const Shape& shape) {
   const int lane_values = shape.parts * 16 / size_of(query.problem.element);
   int parts = std::max(1, lane_values / config.dense_vector);
@@ -104,13 +105,13 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
   fit_columns(query, config, choice.shape);
   config.rows_per_lane = std::min(choice.rows.rows_per_lane, config.threads_per_row);
   config.tile_nonzeros = std::max(4, choice.steps.entries_per_lane * config.threads_per_row);
-  // More stages than a slice has panels hold nothing.
+  // Stages beyond the panels of a slice would stay empty.
   config.stages = static_cast<int>(std::clamp<std::int64_t>(slice_panels(query, config), 1, config.stages));
   config.min_blocks = std::max(1, std::min(resident_blocks(query, config), resident_threads / threads(config)));
   return config;
 }
 
-/// The choice of the lowest predicted time among those that the rules admit; the last one where they admit none.
+/// The admitted choice with the lowest predicted time; the last one if none is admitted.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   std::vector<StagedRowsConfig> list;
   list.reserve(choices.size());
@@ -145,7 +146,7 @@ int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
 
 StagedRowsConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
 
-/// Everything with the preparation that is the best guess; of the others, the default.
+/// All with the best-guess preparation; for other preparations, the default.
 std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<StagedRowsConfig> list = {default_config(query)};

@@ -24,7 +24,7 @@ static_assert(codegen::lists_every_field<UnpackMmaConfig>(), "fields(UnpackMmaCo
 /// Columns of the tiles that B is prepared in.
 constexpr int prepared_columns = 64;
 
-/// Where a config's launches leave what they prepare: packed values, B as split tiles and their scales, sums of slices.
+/// Layout of the workspace of a config's launches: packed values, B as split tiles and their scales, sums of slices.
 struct WorkspaceLayout {
   std::int64_t tiles_offset_bytes = 0;
   std::int64_t scales_offset_bytes = 0;
@@ -54,7 +54,7 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackMmaConfig& 
   return layout;
 }
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct Binding {
   PackedOperand packed;
   SlicedProduct slices;
@@ -70,7 +70,7 @@ struct Binding {
   std::int64_t slice_blocks;
   std::int64_t tiles_offset_bytes;
   std::int64_t scales_offset_bytes;
-  std::int64_t tile_bytes;  ///< of one tile of a prepared B; 0: B is the caller's
+  std::int64_t tile_bytes;  ///< of one tile of a prepared B; 0: B is read in place
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackMmaArgs& args) const {
     const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);

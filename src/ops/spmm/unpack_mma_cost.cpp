@@ -14,9 +14,9 @@ namespace vostok::ops::unpack_mma {
 
 namespace {
 
-constexpr double launch_us = 1.7;        ///< with the first copies, and the last stores
-constexpr double next_launch_us = 2.36;  ///< of one that waits for the launch before it
-constexpr double cached_bytes = 4e7;     ///< that L2 keeps from one call to the next
+constexpr double launch_us = 1.7;        ///< including the first copies and the last stores
+constexpr double next_launch_us = 2.36;  ///< of a launch that waits for the one before it
+constexpr double cached_bytes = 4e7;     ///< kept by L2 from one call to the next
 
 double l2_bytes_per_us(const Machine& machine) { return 10.1e6 * machine.speed(); }
 
@@ -43,7 +43,7 @@ Sizes sizes_of(const SpmmQuery& query, const UnpackMmaConfig& c) {
           .output_bytes = static_cast<double>(size_of(query.problem.output.value_or(query.problem.element)))};
 }
 
-/// Cycles that one k block of each team of a tile takes of a multiprocessor.
+/// Cycles of an SM for one k block of each team of a tile.
 double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double warps = threads(c) / 32.0;
   const double octets = c.warp_columns / 8.0;
@@ -66,19 +66,20 @@ double block_cycles(const Sizes& size, const UnpackMmaConfig& c) {
   const double active_lanes = 32 * size.pair_share * terms(c);
   const double pair_wavefronts = 1 + active_lanes / 12;
   const double shared = warps * (c.warp_strips * 16 * pair_wavefronts + loads * 4) + teams(c) * stage_bytes / 128;
-  constexpr double intake_bytes = 52;  // of a cycle
+  constexpr double intake_bytes = 52;  // of copies, in a cycle
   const double intake = teams(c) == 1 ? 0 : teams(c) * stage_bytes / intake_bytes;
   return std::max({issue, tensor, shared, intake});
 }
 
-/// Cycles between two k blocks of one tile at least: what a copy waits, over the stages that are on their way, and what follows it.
+/// Lower bound on the cycles between two k blocks of one tile: the latency of a copy, divided by the stages in
+/// flight, and what follows it.
 double latency_cycles(const UnpackMmaConfig& c) {
-  // A warp on its own waits for nobody, but does everything one after the other.
+  // A team of one warp waits for no other, but does everything one after the other.
   const double own = teams(c) == 1 ? 1126 : 300 + 180.0 * c.warp_strips;
   return 237.0 / (c.stages - 1) + own + (splits_dense(c) ? 150 : 0);
 }
 
-/// The share of strips for which a stage has no room: these are unpacked from memory, one pair after the other.
+/// The share of strips that do not fit a stage: these are unpacked from memory, pair by pair.
 double overflowing_share(const Sizes& size, const UnpackMmaConfig& c, double row_variation) {
   if (c.strip_pairs >= packed_most_pairs()) return 0;
   const double pairs = size.pair_share * packed_most_pairs();
@@ -96,11 +97,11 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   const double packed = size.strips * size.strip_bytes * overflow;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
-  // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight columns.
   constexpr double stored_element_bytes = 8.8;
   const double stored = size.m * size.n * stored_element_bytes * size.batch;
-  const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of what memory hands out
-  // What L2 does not hold comes again for the next tile of columns, but for what is still there: measured, 0.7 of it.
+  const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of the memory bandwidth
+  // Strips that do not fit L2 are read again for the next tile of columns, except what is still there: measured, 0.7 of them.
   constexpr double read_again = 0.7;
   const double readings = packed > cached_bytes ? 1 + read_again * (column_tiles - 1) : 1;
   const double from_memory = (streaming * (packed * readings * sets + dense) + stored) / machine.memory_bytes_per_us;
@@ -108,7 +109,7 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   return packed * sets + dense + output > cached_bytes ? std::max(from_memory, from_l2) : from_l2;
 }
 
-/// The launches beside the product's.
+/// The launches other than the product's.
 double other_launches_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
   double us = 0;
   if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, c.mode, false);
@@ -131,13 +132,13 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
   const double busy = together * block_cycles(size, config);
   const double waiting = latency_cycles(config);
-  constexpr double exposed = 0.56;  // of the shorter: a block's k blocks wait and work in turn, and others hide only part of it
+  constexpr double exposed = 0.56;  // of the shorter: a block waits and works in turn, and others hide only part of it
   const double work = waves * steps * (std::max(busy, waiting) + exposed * std::min(busy, waiting));
   const double exchange_us = teams(config) == 1 ? 0 : 2;
-  // Of f32, problems take longer than the steps add up to: three products wait for one another's sums, and for B to be split.
+  // f32 problems take longer than the steps add up to: three products depend on one another's sums, and on B being split.
   const double of_f32 = config.prepare_dense ? 1.37 : 1.71;
   const double beside_counts = terms(config) == 2 ? of_f32 : teams(config) == 1 ? 1.11 : 1;
-  // What waits for memory gains less by the copy engine than what is short of instructions.
+  // The copy engine helps less if memory is the limit than if issue slots are.
   const double work_share = config.bulk_strips ? 0.95 : 1, memory_share = config.bulk_strips ? 0.98 : 1;
   const double working_us = work_share * beside_counts * work / machine.cycles_per_us;
   return launch_us + exchange_us + std::max(working_us, memory_share * memory_us(query, size, config, machine)) +

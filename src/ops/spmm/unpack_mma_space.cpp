@@ -1,6 +1,6 @@
-// The space of unpack_mma as tables. Narrow n is bound by reading and unpacking A, which one warp does once for all its columns: there, warps
-// lie along the rows, or take the k blocks in turn. Wide n is bound by the multiplications: warps lie along both, and unpack the same
-// strips several times.
+// The space of unpack_mma as tables. Narrow n is bound by reading and unpacking A, which one warp does once for all its
+// columns. Warps then lie along the rows, or take the k blocks in turn. Wide n is bound by the multiplications: warps
+// lie along both, and several unpack the same strips.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,7 +18,7 @@ namespace vostok::ops::unpack_mma {
 
 namespace {
 
-/// Warps of a block and what each has.
+/// Warps of a block and the part of the tile that each computes.
 struct Shape {
   int row_warps;
   int column_warps;
@@ -37,13 +37,13 @@ constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64},    S
                                     Shape{4, 1, 1, 64}, Shape{2, 2, 2, 32},    Shape{4, 1, 1, 32},    Shape{2, 1, 1, 32},
                                     Shape{2, 4, 4, 32}, Shape{1, 1, 2, 64, 8}, Shape{1, 1, 1, 64, 8}, Shape{1, 1, 4, 64, 4}};
 
-/// Those that ask for the least.
+/// The combinations with the smallest demands.
 constexpr Shape smallest_narrow_shape{2, 1, 1, 0};
 constexpr Shape smallest_wide_shape{2, 1, 1, 32};
 
 constexpr std::array stage_counts = {4, 3, 6, 2};
 
-/// How far k is cut: relative to the number of slices that fills the device once.
+/// Slices of k, relative to the number that fills the device once.
 constexpr std::array split_steps = {0, 1, -1, 2};
 
 PackedMode first_mode(const SpmmQuery& query) {
@@ -58,20 +58,20 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
   return {first_mode(query)};
 }
 
-/// C that does not stay in L2 anyway is streamed past it.
+/// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
   constexpr std::int64_t usual_l2_bytes = 32 << 20;
   const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
   return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
 }
 
-/// How B's elements reach the tensor cores.
+/// Ways of bringing B's elements to the tensor cores.
 struct Terms {
   PackedMode mode;
   bool prepare_dense;
 };
 
-/// Those that may serve, the likely best first.
+/// The ways that may serve, the likely best first.
 std::vector<Terms> all_terms(const SpmmQuery& query) {
   std::vector<Terms> list;
   for (const PackedMode mode : modes(query)) {
@@ -81,7 +81,7 @@ std::vector<Terms> all_terms(const SpmmQuery& query) {
   return list;
 }
 
-/// What every config of this query and these terms has in common.
+/// The fields that all configs of this query and these terms share.
 UnpackMmaConfig common(const SpmmQuery& query, const Terms& terms) {
   return {.mode = terms.mode,
           .strip_pairs = usual_strip_pairs(query),
@@ -119,15 +119,15 @@ UnpackMmaConfig with_shape(UnpackMmaConfig config, const Shape& shape) {
   return config;
 }
 
-/// Strips brought by the copy engine, or by threads.
+/// Strips copied by the copy engine, or by threads.
 UnpackMmaConfig with_copies(const SpmmQuery& query, UnpackMmaConfig config, bool in_bulk) {
   config.bulk_strips = in_bulk;
   config.stream_strips = in_bulk && reads_strips_once(query, {.mode = config.mode}, tile_columns(config));
   return config;
 }
 
-/// Warps on their own sum a part of k only, as slices do: those of 16-bit elements stay in the tensor cores. Their stages hold all strips of a
-/// warp, whose pairs vary less than one strip's.
+/// Teams of one warp sum only a part of k each, as slices do; sums of 16-bit elements stay in the tensor cores. Their
+/// stages hold all strips of a warp, whose pairs in all vary less than those of one strip.
 UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   if (teams(config) == 1) return config;
   config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
@@ -135,7 +135,7 @@ UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   return with_copies(query, config, has_copy_engine(query));
 }
 
-/// As many blocks per multiprocessor as its memory and registers hold.
+/// As many resident blocks on an SM as shared memory and registers allow.
 UnpackMmaConfig with_stages(const SpmmQuery& query, UnpackMmaConfig config, int stages) {
   constexpr int most_blocks = 8;
   config.stages = std::max(stages, splits_dense(config) ? 3 : 2);
@@ -147,7 +147,7 @@ std::int64_t tiles(const SpmmQuery& query, const UnpackMmaConfig& config) {
   return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) * query.problem.batch;
 }
 
-/// Slices that fill the device once; where sums must stay exact, at least as many as that takes.
+/// Slices that fill the device once; if sums must stay accurate, at least as many as that needs.
 int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t least_slice_blocks = 4;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
@@ -158,7 +158,7 @@ int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
   return static_cast<int>(split);
 }
 
-/// `step`: twice as many slices, or half as many, for each.
+/// `step`: each one doubles the number of slices, or halves it.
 UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int step) {
   const int split = filling_split(query, config);
   const int wanted = step >= 0 ? split << step : std::max(1, split >> -step);
@@ -170,7 +170,8 @@ UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shap
   return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages), split_step);
 }
 
-/// A config, and what may be better of its kind: strips copied the other way, room for the densest of them, and sums that stay in the tensor cores.
+/// A config and its likely improvements: strips copied the other way, room for the densest strips, and sums
+/// that stay in the tensor cores.
 void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, const UnpackMmaConfig& config) {
   add_new(list, config);
   if (has_copy_engine(query)) add_new(list, with_copies(query, config, !config.bulk_strips));
@@ -211,7 +212,7 @@ int usual_strip_pairs(const SpmmQuery& query, int strips) {
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double share = 1 - (1 - density) * (1 - density);
   const double pairs = packed_most_pairs() * share;
-  // Rows vary together with their strip, pairs on their own.
+  // Rows vary together with their strip; pairs vary independently.
   const double room = pairs * (1 + 0.5 * s.row_variation) + (3 * std::sqrt(pairs) + 8) / std::sqrt(strips);
   constexpr double step = 16;
   return static_cast<int>(std::min<double>(packed_most_pairs(), std::ceil(room / step) * step));

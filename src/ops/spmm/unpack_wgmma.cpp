@@ -21,7 +21,7 @@ namespace {
 static_assert(codegen::lists_every_field<UnpackWgmmaTraits>(), "fields(UnpackWgmmaTraits) must name every member");
 static_assert(codegen::lists_every_field<UnpackWgmmaConfig>(), "fields(UnpackWgmmaConfig) must name every member");
 
-/// What fills the kernel's arguments from a call's.
+/// Fills the kernel's arguments from a call's.
 struct Binding {
   PackedOperand packed;
   SplitDense split;
@@ -135,7 +135,7 @@ StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, con
 
 namespace {
 
-/// Columns of B that a lane loads at once: its own ones, as far as they lie side by side and are aligned.
+/// Columns of B that a lane loads at once: its own, if they are adjacent and aligned.
 int dense_vector(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (query.problem.dense_layout != Layout::row_major) return 1;
   return std::min(left_lane_columns(config), std::min(dense_alignment(query), 16) / size_of(query.problem.element));
@@ -148,7 +148,7 @@ UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config
   t.batched = query.problem.batch > 1;
   t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks();
   if (takes_fours(config)) t.dense_vector = dense_vector(query, config);
-  // A kernel that adds up part of k leaves C and the epilogue to the sum.
+  // A kernel that sums only a part of k leaves C's layout and the epilogue to the launch that adds the parts.
   if (launched_slices(config) > 1) return t;
   take_output(query, t);
   return t;

@@ -16,7 +16,7 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// What runs fill, as a share of the elements, and how dense the rest is.
+/// Share of the elements covered by runs, and the density of the rest.
 struct Density {
   double solid;
   double loose;
@@ -29,14 +29,14 @@ Density density(const SpmmQuery& query) {
   return {.solid = std::min(solid / elements, 1.0), .loose = (as_double(s.nonzeros) - solid) / std::max(elements - solid, 1.0)};
 }
 
-/// Pairs of a strip that hold a nonzero, on average.
+/// Average pairs of a strip that hold a nonzero.
 double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const Density d = density(query);
   const double empty = (1 - d.loose) * (1 - d.loose);
   return packed_most(c.grain) * (1 - (1 - d.solid) * (takes_fours(c) ? empty * empty : empty));
 }
 
-/// What is left over of a row: of four columns the third nonzero and the fourth. What is left of runs one part of k has alone.
+/// Left-over entries of a row: the third and fourth nonzero of four columns. Those of runs all fall into one part of k.
 struct Left {
   double solid;
   double loose;
@@ -48,7 +48,7 @@ Left expected_left(const SpmmQuery& query) {
   return {.solid = fours * 2 * solid, .loose = fours * (1 - solid) * (4 * d * d * d * (1 - d) + 2 * d * d * d * d)};
 }
 
-/// Bytes of A that a block reads for a k block.
+/// Bytes of A that a block reads for one k block.
 double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
@@ -67,7 +67,7 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return search + packed_strip_rows() * (left.loose / parts + left.solid) * entry + rows * delivery;
 }
 
-/// Cycles of a k block of one block on each resource, and of its longest chain of instructions that wait for one another.
+/// Cycles of one block's k block on each resource, and of its longest chain of dependent instructions.
 struct BlockCycles {
   double tensor;
   double issue;
@@ -81,13 +81,13 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double share = takes_fours(c) ? 0.5 : 1;
   const double unpack_instructions = (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
   const double unpack_latency = takes_fours(c) ? 400 : 604;
-  constexpr double overflow_latency = 523;  // of a warp that looks whether its strip fits the stage, to unpack it from there or from memory
+  constexpr double overflow_latency = 523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
-  constexpr double direct_producer_latency = 397;   // measured: k blocks follow one another no faster
-  constexpr double split_unit_instructions = 1500;  // issue slots that it takes from those that multiply
+  constexpr double direct_producer_latency = 397;   // measured: the shortest time between k blocks
+  constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
-  constexpr double l2_bytes_per_cycle = 37.3;       // of one multiprocessor, by bulk copies, however many others copy
+  constexpr double l2_bytes_per_cycle = 37.3;       // of one SM, by bulk copies, however many SMs copy
   const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
   if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
@@ -97,9 +97,9 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns() * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
-  // A group has as many k blocks' time for its chain as there are groups.
+  // With several groups, each has the time of that many k blocks for its chain.
   const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
-  // A stage for B that the block splits is full only after that.
+  // A stage for B is full only after the block has split it.
   const double refill = memory + (splits_dense(c) ? split_unit_latency : 0);
   const double ring = ring_cycles(chain, refill, c.stages, as_double(slice_blocks(query, c)));
   return {.tensor = c.warpgroups * multiplications,
@@ -109,8 +109,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
                              split_units / c.producer_warps * split_unit_latency})};
 }
 
-/// Cycles of a k block where so many blocks share a multiprocessor. Resources are never used perfectly beside one another, least of all where
-/// warpgroups wait for the same stage: they unpack together, and multiply together.
+/// Cycles of a k block with `blocks` resident blocks on the SM. Resources never overlap perfectly, least of all if
+/// warpgroups wait for the same stage: they then unpack together and multiply together.
 double shared_cycles(const BlockCycles& block, int blocks, bool lockstep) {
   const double overlap_loss = lockstep ? 0.169 : 0.099;
   const double tensor = blocks * block.tensor;
@@ -130,7 +130,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr double launch_us = 1.0;
   constexpr double next_launch_us = 1.34;
   constexpr double start_cycles = 1320;      // barriers, the first copies
-  constexpr double warp_start_cycles = 120;  // of each warp of a block
+  constexpr double warp_start_cycles = 120;  // for each warp of a block
   constexpr double l2_bytes_per_us = 7.3e6;
   const Machine machine = machine_of(query);
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
@@ -142,7 +142,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  constexpr double cluster_cycles = 720;  // two barriers, and sums on their way between multiprocessors
+  constexpr double cluster_cycles = 720;  // two barriers, and exchange of sums between SMs
   const TileParts parts = tile_parts(config);
   double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 19.2;
   if (parts.blocks > 1) exchange_cycles += cluster_cycles;
@@ -157,9 +157,9 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
   const double packed_bytes =
       as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks * strip_bytes(query, config) / tile_strips(config);
-  constexpr double streaming = 1.18;       // fitted: strips come at five sixths of what memory hands out
-  constexpr double resident_bytes = 40e6;  // of B and C, that L2 keeps from one call to the next
-  // An element of C takes of memory's time what so many bytes would, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  constexpr double streaming = 1.18;       // fitted: strips come at five sixths of the memory bandwidth
+  constexpr double resident_bytes = 40e6;  // of B and C, kept by L2 from one call to the next
+  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight columns.
   constexpr double stored_element_bytes = 8.8;
   const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
   const double prepared_bytes = config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;

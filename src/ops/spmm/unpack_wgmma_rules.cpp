@@ -1,5 +1,5 @@
-// The rules of unpack_wgmma: each a reason and when it holds. They guard the kernel's own static_asserts and what only the
-// problem or the device knows, and they leave out what cannot be fast.
+// The rules of unpack_wgmma: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
+// only the problem or the device knows, and exclude what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -38,18 +38,19 @@ bool serves(PackedMode mode, const Spmm& problem) {
   return mode == PackedMode::f16x3 || (mode == PackedMode::bf16x3 && problem.math == Math::tf32);
 }
 
-/// Registers that a multiplying thread may have, and those that sums, fragments and addresses take.
+/// Registers available to a multiplying thread, and those for sums, fragments and addresses.
 int register_limit(const UnpackWgmmaConfig& config) { return exchanges_registers(config) ? gained_registers(config) : launch_registers(config); }
 int registers_needed(const UnpackWgmmaConfig& config) {
   const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
   const int fragments = fragment_registers(config) * (config.overlap ? 2 : 1);
-  // The fewer there are, the more of them hold what the compiler could not place otherwise.
+  // The fewer there are, the more are spent on what the compiler could not place otherwise.
   const int tight = register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
   return sums + fragments + addresses;
 }
 
-/// Those that do not ask how k is cut. Ordered so that each may rely on those before it; the first group is the kernel's own.
+/// The rules independent of the k split. Ordered so that each may rely on those before it; the first group
+/// repeats the kernel's own rules.
 constexpr std::array tile_rules = {
     Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
     Rule{"k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
@@ -123,7 +124,7 @@ constexpr std::array tile_rules = {
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
 };
 
-/// Those that do, of tiles that the others admit.
+/// The rules for the k split of a tile that the others admit.
 constexpr std::array slicing_rules = {
     Rule{"k_split is 1 or more", [](const Case& c) { return c.config.k_split < 1 || c.config.k_split > 1024; }},
     Rule{"k has fewer blocks of 64 than k_split has slices",

@@ -1,4 +1,4 @@
-// The space of unpack_wgmma as tables, and the default: of everything that the rules admit, what the cost model likes best.
+// The space of unpack_wgmma as tables, and the default: the cost model's best config that the rules admit.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -36,15 +36,15 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
   return {PackedMode::f16x3};
 }
 
-/// How B comes to shared memory.
+/// A way of bringing B to shared memory.
 struct DenseWay {
   bool prepare_dense;
   bool tensor_copies;
-  int producer_warps = 4;  ///< where threads have more to do than to copy
+  int producer_warps = 4;  ///< more than four if threads do more than copy
 };
 
-/// Every way, the likely better first: 16-bit elements are copied as they lie where that is possible, by the copy engine where it can, and
-/// those of f32 split by the block.
+/// Every way, the likely better first. 16-bit elements are copied in place if possible, by the copy engine if it can;
+/// f32 elements are prepared or split by the block.
 std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   constexpr DenseWay prepared{true, false};
   constexpr DenseWay by_threads{false, false};
@@ -67,8 +67,8 @@ std::vector<PackedGrain> grains(const SpmmQuery& query) {
   return {PackedGrain::pair, PackedGrain::four};
 }
 
-/// Of the tables above what the space tries with a grain: of fours what won somewhere, and its neighbours. With half the multiplications a k block
-/// leaves less to share out among groups.
+/// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
+/// With half the multiplications, a k block leaves less to distribute among groups.
 std::span<const Warpgroups> warpgroups_tried(PackedGrain grain) {
   return std::span(warpgroup_counts).first(grain == PackedGrain::four ? 4 : warpgroup_counts.size());
 }
@@ -76,7 +76,8 @@ std::span<const int> raster_rows_tried(PackedGrain grain) {
   return std::span(raster_row_counts).first(grain == PackedGrain::four ? 2 : raster_row_counts.size());
 }
 
-/// Pairs that a stage has room for: every strip's, so that none is read from global memory, or the usual ones', for more stages.
+/// Pairs for which a stage has room: those of every strip, so that none is read from global memory, or the usual
+/// number, which allows more stages.
 std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   // Pairs of fours take half the room: no choice of them had less (bench/NOTES.md).
   if (grain == PackedGrain::four) return {packed_most(grain)};
@@ -85,15 +86,15 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   return {packed_most_pairs(), usual};
 }
 
-/// C that does not stay in L2 anyway is streamed past it.
+/// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
   constexpr std::int64_t usual_l2_bytes = 50 << 20;
   const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
   return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
 }
 
-/// k blocks between promotions: where columns have scales two keep the promise of math = accurate and more do not, bf16 terms gain up to four,
-/// and plain 16-bit sums that are rounded to 16 bits hide what tensor cores cut.
+/// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not; bf16
+/// terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (packed_scales_rows(config.mode)) return config.k_groups == 1 && config.prepare_dense && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
   if (config.tile_columns > 128) return 0;
@@ -101,7 +102,7 @@ int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
 }
 
-/// As many stages as fit where so many blocks share a multiprocessor, up to six, as many for every group.
+/// As many stages as fit with this many resident blocks on an SM, up to six, and equally many for every group.
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
   const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
@@ -113,7 +114,7 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return std::max(least, fitting / step * step);
 }
 
-/// What a shape leaves open, decided.
+/// Decides the fields that a shape leaves open.
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
@@ -123,7 +124,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   return config;
 }
 
-/// visit(config) for every tile, preparation and number of blocks on a multiprocessor, with and without overlap.
+/// visit(config) for every tile, preparation and number of resident blocks, with and without overlap.
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
   for (const PackedMode mode : modes(query))
@@ -155,7 +156,7 @@ struct Ranked {
   double us;
 };
 
-/// Of a shape the slicing of k that the cost model likes best, where the rules admit one.
+/// The cost model's best slicing of k for a shape, if the rules admit one.
 std::optional<Ranked> best_slicing(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!admits_tile(query, config)) return std::nullopt;
   std::optional<Ranked> best;
@@ -179,7 +180,7 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   return list;
 }
 
-/// Whether both are one tile in one rhythm, whatever grain A has, whatever way B comes and however k is cut.
+/// Whether two configs have the same tile and rhythm; grain of A, way of B and slicing of k may differ.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
   return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
          a.min_blocks == b.min_blocks && a.overlap == b.overlap;
@@ -220,22 +221,22 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::int64_t many_tiles = 4;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   const std::vector<Ranked> shapes = ranked_shapes(query);
-  // Whatever the model thinks of grains, the best of each is measured: they differ by a third, either way.
+  // The best config of each grain is measured whatever the model predicts: grains differ by a third, either way.
   for (const PackedGrain grain : grains(query)) {
     const auto best = std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& shape) { return shape.config.grain == grain; });
     if (best != shapes.end()) add_new(list, best->config);
   }
   for (const Ranked& shape : shapes) {
     if (list.size() == most) break;
-    // Every way of B for the best shape; of the others the likely best way, or ways would crowd out shapes.
+    // The best shape is listed with every way of B, other shapes only with the likely best: otherwise ways would crowd out shapes.
     const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
     if (listed != list.end() && listed != list.begin()) continue;
-    // Nor is the best shape's other grain listed with every way.
+    // The best shape's other grain is not listed with every way either.
     const auto is_twin = [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config) && c.grain == shape.config.grain; };
     if (shape.config.grain != list.front().grain && std::any_of(list.begin(), list.end(), is_twin)) continue;
     add_new(list, shape.config);
-    // Of the best shapes the model is least sure of how far to cut k and, for the very best, of how many stages are worth a strip that does not
-    // fit; what tiles share in L2 it does not know.
+    // For the best shapes the model is least sure of the slicing of k and, for the very best, of how many stages
+    // outweigh a strip that does not fit. It knows nothing of what tiles share in L2.
     if (list.size() > half) continue;
     UnpackWgmmaConfig other = shape.config;
     const int slices = other.k_split == 1 ? 2 : other.k_split / 2;

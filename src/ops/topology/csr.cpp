@@ -42,7 +42,7 @@ void sort_rows(const Queue& queue, const CsrArrays& csr, std::int64_t longest_ro
   measure_each_row(
       queue, RowMeasure::order_key, csr.wide_offsets,
       {.row_offsets = csr.row_offsets, .measures = keys.as<std::uint32_t>(), .rows = csr.rows, .longest_row = longest_row, .strip_entries = 0});
-  // As many digits as rows of this shape may need, not as these do: a mask that replaces this one finds its kernels compiled.
+  // As many digits as any rows of this shape may need, so that a mask that replaces this one finds its kernels compiled.
   const int key_bits = bits_for(std::max(longest_row, csr.cols));
   sort_positions(queue, {.keys = keys.data(), .type = IntegerType::i32, .count = csr.rows, .key_bits = key_bits}, order);
 }

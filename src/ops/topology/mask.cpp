@@ -20,10 +20,10 @@ Step<SelectTraits> select_step(const char* kernel, const SelectTraits& traits) {
 
 Step<MaskTraits> mask_step(const char* kernel, const MaskTraits& traits) { return {mask_header, kernel, "MaskTraits", traits}; }
 
-/// A warp for each row.
+/// One warp for each row.
 std::int64_t blocks_for_rows(const Queue& queue, std::int64_t rows) { return queue.blocks_for(rows * 32); }
 
-/// Elements at each distance beyond the band.
+/// Number of elements at each distance beyond the band.
 std::vector<std::uint64_t> elements_by_distance(const AttentionBand& band) {
   std::vector<std::uint64_t> elements(static_cast<std::size_t>(std::max<std::int64_t>({band.rows, band.cols, 1})), 0);
   for (std::int64_t d = 1; d < static_cast<std::int64_t>(elements.size()); ++d) {
@@ -114,7 +114,7 @@ std::vector<std::uint32_t> falling_probabilities(const AttentionBand& band) {
   for (const std::uint64_t count : elements) all += count;
   const Wide wanted = all * static_cast<std::uint64_t>(std::ldexp(band.density, 32));
 
-  std::uint64_t low = 0, high = std::uint64_t{elements.size()} << 32;  // from here on every probability is 1
+  std::uint64_t low = 0, high = std::uint64_t{elements.size()} << 32;  // here every probability is 1
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     if (expected(middle) < wanted) low = middle + 1;

@@ -15,11 +15,11 @@ static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStrips
 
 PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element, .grain = what.grain}; }
 
-/// Where rows are scaled one block has a row strip for itself, and is to have many warps; elsewhere small blocks leave less of a device without work.
+/// If rows are scaled few blocks share a row strip, so each has many warps; otherwise small blocks leave less of a device idle.
 PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.mode) ? 256 : 128}; }
 
-/// Blocks that share a row strip's strips: enough to fill the device, none without work. Every one of them finds the scales for itself, so that
-/// where rows are scaled fewer share.
+/// Blocks that share the strips of a row strip: enough to fill the device, none without work. If rows are scaled each
+/// block computes the scales for itself, so that fewer share.
 std::int64_t splits_of(const PackStrips& what) {
   const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 3 : 8;
   const std::int64_t wanted =

@@ -30,13 +30,13 @@ std::int64_t strips_of(const TopologyStatistics& walked) { return packed_strip_c
 
 std::int64_t most_units(PackedGrain grain, const TopologyStatistics& walked, int pair_words) {
   const std::int64_t strips = strips_of(walked);
-  // A row has no more pairs than nonzeros, and none of more columns than it has; each strip is rounded up once.
+  // A row has no more pairs than nonzeros, and no more than its columns allow; each strip is rounded up once.
   const std::int64_t row_pairs = std::min(walked.longest_row, ceil_div(walked.cols, grain == PackedGrain::four ? 4 : 2));
   const std::int64_t pairs = std::min(walked.nonzeros, checked_multiply(walked.rows, row_pairs, "pairs of packed strips"));
   return strips * packed_strip_units(grain, 0, 1) + ceil_div(pairs * pair_words, 4) + std::min(strips, pairs);
 }
 
-/// Of every nonzero that is left over there are as many in strips, and more.
+/// For every left-over nonzero there is at least one in strips.
 std::int64_t most_left(PackedGrain grain, const TopologyStatistics& walked) { return grain == PackedGrain::four ? walked.nonzeros / 2 : 0; }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::optional<std::string> packed_strips_declined(const TopologyStatistics& walk
   const std::int64_t header_bytes_per_nonzero = std::int64_t{64} * packed_lane_words(grain);
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
   if (grain == PackedGrain::four && walked.cols > fours_most_columns()) return "columns of what strips leave over have 28 bits";
-  // Packing looks at most two batches of lanes past the last number, in 32 bits too.
+  // Packing reads up to two batches of lanes past the last number, which must fit in 32 bits too.
   constexpr std::int64_t looked_past = 512;
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past) return "packed strips number their values in 32 bits";
   const std::int64_t header_bytes = checked_multiply(strips_of(walked), packed_header_bytes(grain), "bytes of packed strips");

@@ -10,10 +10,10 @@ namespace vostok::ops {
 namespace {
 
 constexpr std::int64_t most_scan_blocks = 1024;
-constexpr std::int64_t single_block_tiles = 4;  ///< so many tiles in one block take less time than a second launch
+constexpr std::int64_t single_block_tiles = 4;  ///< one block handles this many tiles faster than a second launch would
 constexpr std::int64_t most_sort_blocks = 2048;
 
-/// Blocks that take `tile` elements a step each, `most` at most, and the elements of one.
+/// The blocks, at most `most`, that take `tile` elements in each step, and the elements of each block.
 struct Chunks {
   std::int64_t blocks = 1;
   std::int64_t length = 0;
@@ -59,7 +59,7 @@ void sort_positions(const Queue& queue, const SortKeys& keys, std::int32_t* sort
                             (passes > 2 ? 1 : 0) * Memory::bytes_of<std::uint32_t>(keys.count));
   auto* const counts = scratch.take<std::uint32_t>(sort_digits() * chunks.blocks);
   auto* const totals = scratch.take<std::uint32_t>(sort_digits());
-  // Passes take turns between two sets of arrays, so that the last one writes the result.
+  // Passes alternate between two sets of arrays, chosen so that the last pass writes the result.
   std::int32_t* const positions[2] = {sorted_positions, passes > 1 ? scratch.take<std::int32_t>(keys.count) : nullptr};
   std::uint32_t* const sorted_keys[2] = {passes > 1 ? scratch.take<std::uint32_t>(keys.count) : nullptr,
                                          passes > 2 ? scratch.take<std::uint32_t>(keys.count) : nullptr};

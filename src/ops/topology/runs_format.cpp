@@ -7,7 +7,7 @@ namespace vostok::ops {
 
 namespace {
 
-/// Codes and starts are the topology's alone: a set is values, and as large as it looks.
+/// Codes and starts belong to the topology: a set contains only values, so that its size is simply theirs.
 class RunsFormat final : public PackedFormat {
  public:
   RunsFormat(int gap_bits, Dtype element) : gap_bits_(gap_bits), element_(element) {}

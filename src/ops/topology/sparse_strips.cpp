@@ -18,7 +18,7 @@ constexpr std::int64_t set_alignment_bytes = 256;
 std::int64_t most_units(const TopologyStatistics& walked) {
   const std::int64_t strips = packed_strip_count(walked.rows, walked.cols);
   const std::int64_t steps = strips * sparse_steps();
-  // A first pass has one nonzero or more; a second one comes with three in four columns.
+  // A first pass has at least one nonzero; a second one needs three in four columns.
   const std::int64_t passes = std::min(steps, walked.nonzeros) + std::min(steps, walked.nonzeros / 3);
   return strips * sparse_strip_units(0) + checked_multiply(passes, sparse_pass_bytes() / packed_unit_bytes(), "units of sparse strips");
 }
