@@ -10,8 +10,8 @@ namespace vostok::cache {
 
 namespace {
 
-// Pages of a malformed file can stand under each other many times over: a few kilobytes then hold rows without end. A
-// sound file takes less than a step for each of its bytes; a join gives out the text of a device with every row.
+// Pages of a malformed file can contain each other many times over, so that a few kilobytes yield rows without end. A
+// sound file takes less than one step a byte; a join returns a device's text with every row.
 constexpr std::int64_t least_steps = 5'000'000;
 constexpr std::int64_t steps_for_a_byte = 50;
 constexpr std::int64_t least_bytes = std::int64_t{64} << 20;
@@ -27,7 +27,7 @@ void Allowance::begin() {
   is_late_ = false;
 }
 
-/// Without overflow, whatever a file claims to be.
+/// A product without overflow, whatever size a file claims.
 std::int64_t Allowance::times_the_file(std::int64_t floor, std::int64_t factor) const {
   constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
   const std::int64_t bytes = bytes_ ? bytes_() : no_limit;

@@ -1,4 +1,4 @@
-// What a statement over one file may cost: a small file can be made so that reading it never ends.
+// A limit on the cost of one statement over a file: a small file can be crafted so that reading it never ends.
 #pragma once
 
 #include <chrono>
@@ -8,23 +8,23 @@
 
 namespace vostok::cache {
 
-/// Not thread-safe, as the connection that it belongs to.
+/// Not thread-safe, like the connection that owns it.
 class Allowance {
  public:
-  /// `bytes`: how much the file holds now. It may grow, and is asked only where much has been read. Nothing: no file, and
-  /// no limit but time.
+  /// `bytes`: the file's present size. The file may grow, so this is called only after much has been read. Nothing: no
+  /// file, and no limit but time.
   Allowance(std::string name, std::function<std::int64_t()> bytes);
 
-  void begin();  ///< with each statement, and after a wait for a lock
+  void begin();  ///< at each statement, and after waiting for a lock
 
-  /// Asked by SQLite every so many steps of its machine. False: the statement ends here.
+  /// Called by SQLite every steps_at_once steps of its machine. False: the statement ends here.
   static constexpr int steps_at_once = 10000;
   bool step() noexcept;
 
-  /// What one statement has given out in all. Errors: DatabaseError (damaged), where no file of this size holds that much.
+  /// Checks all bytes that one statement has returned. Errors: DatabaseError (damaged) if no file of this size contains that much.
   void check_read(std::int64_t read_bytes) const;
 
-  /// Why `step` ended a statement. Throws DatabaseError, naming the file and the time.
+  /// Reports why `step` ended a statement. Throws DatabaseError, naming the file and the time.
   [[noreturn]] void fail() const;
 
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }

@@ -22,20 +22,20 @@ struct LayerState {
   std::string kind = {};  ///< "user", "read-only", "shipped", "memory"
   std::string path = {};
   std::string state = {};        ///< "in use", "not there", "newer schema: ignored", ...
-  std::int64_t tuning_rows = 0;  ///< this and the next: by Exchange::count_rows
+  std::int64_t tuning_rows = 0;  ///< this and the next: set by Exchange::count_rows
   std::int64_t code_rows = 0;
   std::int64_t bytes = 0;
 };
 
-/// The tuning rows of the user's own cache and of memory, for programs that hand them on, and new looks at the files.
+/// Exports and imports the tuning rows of the user's own cache and of memory, and rereads the files.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual std::string export_rows() = 0;  ///< as cache/dump.hpp writes them
-  /// Adds such rows, in place of others but of those that `here` has measured. Errors: invalid_argument naming the line.
+  /// Adds exported rows. They replace others except those that `here` has measured. Errors: invalid_argument naming the line.
   virtual void import_rows(std::string_view text, const plan::DeviceKey& here) = 0;
   virtual void reload() = 0;
-  /// Fills in how many rows each of `layers` holds, which opening does not ask: reads every file.
+  /// Sets the row counts of `layers`, which opening leaves out: reads every file.
   virtual void count_rows(std::vector<LayerState>& layers) = 0;
 };
 
@@ -49,7 +49,7 @@ struct Opened {
 /// with one warning through `logger`, counted in `*warnings`.
 Opened open(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning);
 
-/// Where the user's folder would be, and why ("option", "VOSTOK_CACHE_DIR", "XDG_CACHE_HOME", "HOME").
+/// The path of the user's folder, and what determined it ("option", "VOSTOK_CACHE_DIR", "XDG_CACHE_HOME", "HOME").
 struct Location {
   std::optional<std::filesystem::path> folder = {};
   std::string from = {};

@@ -59,7 +59,7 @@ std::int64_t bytes_in_use(Connection& connection) {
   return (connection.number("PRAGMA page_count") - connection.number("PRAGMA freelist_count")) * connection.number("PRAGMA page_size");
 }
 
-/// Removes the longest unused rows but `keep`, so many at a time, until the rest fits.
+/// Removes the longest unused rows except `keep`, at_a_time at once, until the rest fits.
 void remove_unused(Connection& connection, const std::string& keep, std::int64_t bytes, int at_a_time) {
   while (bytes_in_use(connection) > bytes) {
     connection.run("DELETE FROM code WHERE key IN (SELECT key FROM code WHERE key <> ? ORDER BY last_use, key LIMIT ?)", keep, at_a_time);
@@ -70,7 +70,7 @@ void remove_unused(Connection& connection, const std::string& keep, std::int64_t
 
 void evict(Connection& connection, const std::string& keep, std::int64_t max_bytes) {
   if (bytes_in_use(connection) <= max_bytes) return;
-  const std::int64_t enough = max_bytes - max_bytes / 8;  // room for the next ones, so that not every store evicts
+  const std::int64_t enough = max_bytes - max_bytes / 8;  // leaves room for further kernels, so that not every store evicts
   remove_unused(connection, keep, enough, 8);
 }
 

@@ -11,23 +11,23 @@
 
 namespace vostok::cache {
 
-/// A stored kernel. `is_intact`: its digest matches its content.
+/// A stored kernel. `is_intact`: the digest matches the content.
 struct CodeRow {
   plan::CodeEntry entry;
   device::Image image;
   std::int64_t last_use = 0;  ///< Unix seconds
-  std::string digest = {};    ///< of all but last_use, as stored
+  std::string digest = {};    ///< of everything except last_use, as stored
   bool is_intact = false;
 };
 
 std::vector<std::string> code_keys(Connection& connection);  ///< sorted
 std::optional<CodeRow> code_row(Connection& connection, const std::string& key);
 
-/// Adds or replaces, then evicts the longest unused rows until the file's pages in use fit in `max_bytes`. An image that would fill
-/// over half of them alone is not stored.
+/// Adds or replaces, then evicts the longest unused rows until the pages in use fit in `max_bytes`. An image that would
+/// fill more than half of that alone is not stored.
 void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now, std::int64_t max_bytes);
 
-/// Evicts the longest unused rows until the file's pages in use fit in `max_bytes`.
+/// Evicts the longest unused rows until the pages in use fit in `max_bytes`.
 void shrink_code(Connection& connection, std::int64_t max_bytes);
 
 void remove_code(Connection& connection, const std::string& key);

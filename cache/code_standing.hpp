@@ -1,4 +1,4 @@
-// What one file knows of machine code: whether it passed verification somewhere, and whether it failed.
+// One file's record of machine code: whether it passed verification somewhere, and whether it failed.
 #pragma once
 
 #include <string>

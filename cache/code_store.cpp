@@ -28,11 +28,11 @@ std::optional<device::Image> CodeStore::find_in(Layer& layer, const std::string&
     reporter_->degraded(fmt::format("{} holds a damaged kernel: ignored", layer.file().path.string()));
     layer.write([&](Connection& connection) {
       const auto there = code_row(connection, key);
-      if (there && !there->is_intact) remove_code(connection, key);  // another process may have stored a good one since
+      if (there && !there->is_intact) remove_code(connection, key);  // unless another process has stored a good one since
     });
     return std::nullopt;
   }
-  // Once a day is enough to order eviction, and keeps readers from taking the write lock.
+  // Noting the use once a day is enough to order eviction, and spares readers the write lock.
   const std::int64_t now = unix_seconds();
   if (layer.is_writable() && now - row->last_use >= day_seconds) layer.write([&](Connection& connection) { touch_code(connection, key, now); });
   return std::move(row->image);

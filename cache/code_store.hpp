@@ -16,7 +16,7 @@ class CodeStore final : public plan::CodeStore {
   void put(const plan::CodeEntry& entry, const device::Image& image) override;
   void drop(const std::string& key) override;
 
-  void reload();  ///< asks every file again, those that had failed too
+  void reload();  ///< reads every file again, including those that had failed
 
   std::vector<LayerState> states(bool count_rows);  ///< opens every layer
 

@@ -36,7 +36,7 @@ Failure meaning(int result) {
   }
 }
 
-/// SQLite's reason can hold names that the file has given its tables.
+/// Throws for a failed call. SQLite's reason can contain names that the file has given its tables.
 [[noreturn]] void fail_with(sqlite3* database, int result, Failure failure, std::string_view verb, const Allowance& allowance) {
   if ((result & 0xff) == SQLITE_INTERRUPT) allowance.fail();
   const char* reason = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(result);
@@ -45,7 +45,7 @@ Failure meaning(int result) {
 
 std::unique_ptr<Allowance> allowance_of(const std::filesystem::path& path) {
   if (path == ":memory:") return std::make_unique<Allowance>("a database in memory", nullptr);
-  // By its whole path: the application may change its current folder while the file is open.
+  // Absolute: the application may change its current folder while the file is open.
   std::error_code ignored;
   const auto absolute = std::filesystem::absolute(path, ignored);
   return std::make_unique<Allowance>(path.string(), [absolute]() -> std::int64_t {
@@ -55,7 +55,7 @@ std::unique_ptr<Allowance> allowance_of(const std::filesystem::path& path) {
   });
 }
 
-/// "file:" URI: the only way to say immutable.
+/// A "file:" URI, the only way to open a file as immutable.
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char byte : path) {
@@ -65,7 +65,7 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?mode=ro&immutable=1";
 }
 
-/// Opening a pipe would wait for its other end, reading a device never end.
+/// Rejects anything but a regular file: opening a pipe would wait for its other end, and reading a device may never end.
 void refuse_what_is_no_file(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
@@ -75,7 +75,7 @@ void refuse_what_is_no_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-/// The busy handler's state: waits grow and are jittered, so that processes that met once do not meet again in step.
+/// The busy handler's state. Waits grow and are jittered, so that processes that collided once do not collide again in step.
 struct Connection::Patience {
   Patience(int limit_ms, Allowance& statement)
       : limit(limit_ms),
@@ -128,11 +128,11 @@ void Statement::bind(int position, const std::optional<double>& value) {
 
 bool Statement::step() {
   const int result = sqlite3_step(prepared_.get());
-  // A value that is too long is refused on its way into the file; one that lies there none of us has written.
+  // A value that is too long is refused when written, so one in the file was not written by this library.
   const bool is_damage = result == SQLITE_TOOBIG && sqlite3_stmt_readonly(prepared_.get()) != 0;
   if (result != SQLITE_ROW && result != SQLITE_DONE)
     fail_with(sqlite3_db_handle(prepared_.get()), result, is_damage ? Failure::damaged : meaning(result), "use", *allowance_);
-  constexpr std::int64_t bytes_of_a_row = 512;  // of what the caller makes of it, beside its texts
+  constexpr std::int64_t bytes_of_a_row = 512;  // rough cost of what the caller makes of a row, besides its texts
   read_bytes_ += bytes_of_a_row;
   allowance_->check_read(read_bytes_);
   return result == SQLITE_ROW;
@@ -181,7 +181,7 @@ void Connection::open(const std::string& name, int flags) {
   restrain();
 }
 
-/// Files may come from elsewhere: nothing in their schema runs, nothing in them takes time or memory without end.
+/// Limits what a file from elsewhere can do: nothing in its schema runs, and nothing in it takes unlimited time or memory.
 void Connection::restrain() {
   sqlite3* database = database_.get();
   sqlite3_extended_result_codes(database, 1);
@@ -193,7 +193,7 @@ void Connection::restrain() {
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  // Far more than the library's own statements need. One database is attached: VACUUM's.
+  // Limits far above what the library's own statements need. One database may be attached, for VACUUM.
   constexpr std::pair<int, int> limits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 16}, {SQLITE_LIMIT_COLUMN, 100},
                                             {SQLITE_LIMIT_EXPR_DEPTH, 100},  {SQLITE_LIMIT_COMPOUND_SELECT, 10}, {SQLITE_LIMIT_VDBE_OP, 100000},
                                             {SQLITE_LIMIT_FUNCTION_ARG, 10}, {SQLITE_LIMIT_ATTACHED, 1},         {SQLITE_LIMIT_VARIABLE_NUMBER, 100},
@@ -203,7 +203,7 @@ void Connection::restrain() {
   execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
 }
 
-/// What is too long here is the file's schema: the library's own statements are short.
+/// Reports a failed call. A text that is too long is the file's schema, since the library's own statements are short.
 void Connection::fail(int result, std::string_view verb) const {
   fail_with(database_.get(), result, result == SQLITE_TOOBIG ? Failure::damaged : meaning(result), verb, *allowance_);
 }
@@ -238,7 +238,8 @@ Connection::Connection(std::string bytes, const std::string& name)
       patience_(std::make_unique<Patience>(0, *allowance_)),
       bytes_(std::move(bytes)) {
   open(":memory:", SQLITE_OPEN_READONLY);
-  // The header's two versions say whether there is a write-ahead log, which memory cannot have. What it held is not part of these bytes.
+  // The header's two version bytes say whether there is a write-ahead log, which memory cannot have. Its content
+  // is not part of these bytes.
   constexpr std::size_t header_bytes = 100;
   constexpr std::size_t versions = 18;
   if (bytes_.size() >= header_bytes)

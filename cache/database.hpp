@@ -19,7 +19,7 @@ struct sqlite3_stmt;
 
 namespace vostok::cache {
 
-/// What a failed call means for the file.
+/// The meaning of a failed call for the file.
 enum class Failure {
   busy,          ///< locked by another connection past the time-out
   damaged,       ///< malformed, or not a database
@@ -30,10 +30,10 @@ enum class Failure {
   other          ///< input or output failed
 };
 
-/// How long a command waits for another process that holds a file: it works on few files, and nobody waits for it but its user.
+/// How long a command waits for another process that holds a file. It works on few files, and only its user waits for it.
 constexpr int tool_lock_timeout_ms = 10000;
 
-/// Every failure of this room's files. It never leaves a store.
+/// Any failure of the cache's files. It never leaves a store.
 class DatabaseError : public Error {
  public:
   DatabaseError(Failure failure, const std::string& message) : Error(ErrorCode::io_failure, message), failure_(failure) {}
@@ -46,7 +46,7 @@ class DatabaseError : public Error {
 enum class Access {
   read_write,  ///< made if it is not there
   read_only,
-  immutable  ///< read without locks: only for files that nobody writes
+  immutable  ///< read without locks: only for files that nobody is writing
 };
 
 /// Bytes, as opposed to text.
@@ -54,7 +54,7 @@ struct Blob {
   std::string_view bytes;
 };
 
-/// A prepared statement while it is used; resets it at the end, so that it holds no lock.
+/// A prepared statement in use; the destructor resets it, so that it holds no lock.
 class Statement {
  public:
   Statement(sqlite3_stmt* prepared, Allowance& allowance) : prepared_(prepared), allowance_(&allowance) {}
@@ -67,16 +67,16 @@ class Statement {
   void bind(int position, const std::string& text) { bind(position, std::string_view(text)); }
   void bind(int position, const char* text) { bind(position, std::string_view(text)); }
   void bind(int position, Blob value);
-  void bind(int position, const std::optional<double>& value);  ///< NULL where absent
+  void bind(int position, const std::optional<double>& value);  ///< NULL if absent
 
-  /// Whether there is a (next) row. Errors: DatabaseError; damaged where the file gives out more than its size allows.
+  /// Whether there is a (next) row. Errors: DatabaseError; damaged if the file returns more than its size allows.
   bool step();
 
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> optional_real(int column) const;
-  std::string text(int column) const;  ///< of a blob too
+  std::string text(int column) const;  ///< also of a blob
 
  private:
   void check(int result) const;
@@ -89,19 +89,19 @@ class Statement {
   mutable std::int64_t read_bytes_ = 0;  // by text() and step()
 };
 
-/// One open file. Not thread-safe, and not to be used in a child process (see PerProcess).
+/// One open file. Not thread-safe, and not for use in a child process (see PerProcess).
 class Connection {
  public:
-  /// Waits up to `lock_timeout_ms` for locks, each time anew, in jittered steps. Whatever the file is made of, nothing in
-  /// its schema runs, and no statement takes more than its Allowance.
+  /// Waits up to `lock_timeout_ms` for each lock, in jittered steps. Whatever the file contains, nothing in its schema
+  /// runs, and no statement exceeds its Allowance.
   Connection(const std::filesystem::path& path, Access access, int lock_timeout_ms);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  /// Reads the bytes of a file called `name` in memory: nothing that lies beside it, or changes in it later, counts.
+  /// Opens the bytes of a file called `name` in memory: files beside it, and later changes to it, do not matter.
   Connection(std::string bytes, const std::string& name);
 
-  /// Any number of statements without parameters.
+  /// Executes any number of statements without parameters.
   void execute(const std::string& sql);
 
   /// A statement, prepared once per connection. Only one use of the same text at a time.
@@ -113,7 +113,7 @@ class Connection {
     return statement;
   }
 
-  /// A query to its end.
+  /// Runs a query to its end.
   template <class... Values>
   void run(std::string_view sql, const Values&... values) {
     Statement statement = query(sql, values...);
@@ -121,17 +121,16 @@ class Connection {
     }
   }
 
-  /// The first column of the first row; 0 where there is none.
+  /// The first column of the first row; 0 if there is none.
   template <class... Values>
   std::int64_t number(std::string_view sql, const Values&... values) {
     Statement statement = query(sql, values...);
     return statement.step() ? statement.integer(0) : 0;
   }
 
-  /// No text and no blob of more bytes is read or written: a longer one in the file is damage, one to be stored is
-  /// refused.
+  /// Limits the size of a text or blob. A longer one in the file is damage; a longer one to be stored is refused.
   void limit_values(int bytes);
-  /// How long one statement may take.
+  /// Limits the time of one statement.
   void limit_statements(std::chrono::milliseconds limit) { allowance_->set_limit(limit); }
   const std::string& name() const { return allowance_->name(); }  ///< of the file, for messages
 

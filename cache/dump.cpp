@@ -62,7 +62,7 @@ constexpr Column errata_columns[] = {
     {"exact", Type::text},  {"architecture", Type::text}, {"code_digest", Type::text}, {"last_library_version", Type::text},
     {"reason", Type::text}, {"created_at", Type::integer}};
 
-/// In the order of the text: what is referred to comes first.
+/// The tables in the order of the text: a table comes before those that refer to it.
 struct Table {
   const char* name;
   std::span<const Column> columns;
@@ -80,7 +80,7 @@ std::string column_list(const Table& table) {
   return list;
 }
 
-/// Row number -> the label that stands for it in the text, for devices and problems.
+/// Maps a row number of a device or problem to its label in the text.
 using Labels = std::map<std::int64_t, std::string>;
 
 std::string label_of(const Connection& connection, std::int64_t row, const Labels& labels) {
@@ -106,7 +106,7 @@ std::optional<std::string> value_text(const Connection& connection, const Statem
   return std::nullopt;
 }
 
-/// One table's lines. `labels` gets those of its rows where other tables refer to it.
+/// One table's lines. If other tables refer to it, its rows' labels are added to `labels`.
 std::vector<std::string> lines_of(Connection& connection, const Table& table, std::map<std::string, Labels>& labels) {
   std::vector<std::string> lines;
   Statement row = connection.query(fmt::format("SELECT {}{} FROM {}", column_list(table), table.is_referred_to ? ", id" : "", table.name));
@@ -127,7 +127,7 @@ std::vector<std::string> lines_of(Connection& connection, const Table& table, st
   return lines;
 }
 
-/// Of a line that may be a whole file of something else.
+/// The start of a faulty line, which may be another file's whole content.
 std::string shown(std::string_view text) {
   constexpr std::size_t longest = 80;
   return printable(text.substr(0, longest));
@@ -158,7 +158,7 @@ class Line {
     if (!parsed) refuse(fmt::format("{} = {} is not a number", field, shown(value)));
     return *parsed;
   }
-  /// No field that the table does not have.
+  /// Rejects fields that the table does not have.
   void check_fields(const Table& table) const {
     for (const auto& [field, value] : fields_) {
       const auto is_it = [&name = field](const Column& column) { return name == column.name; };
@@ -173,14 +173,14 @@ class Line {
   FieldMap fields_;
 };
 
-/// Label -> row number, while a text is loaded.
+/// Maps a label to a row number while a text is loaded.
 using Rows = std::map<std::string, std::int64_t>;
 
-/// What is known while a text is loaded.
+/// The state while a text is loaded.
 struct Loading {
   std::map<std::string, Rows> rows = {};  ///< of devices and problems
   std::set<std::string> keep = {};        ///< uuids
-  std::set<std::string> kept = {};        ///< labels of devices that have one of those
+  std::set<std::string> kept = {};        ///< labels of devices whose uuid is in `keep`
 };
 
 std::int64_t referred(const Line& line, const char* field, const Rows& rows) {

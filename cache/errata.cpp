@@ -18,7 +18,7 @@ bool has_all(const FieldMap& fields, const FieldMap& named) {
   });
 }
 
-/// A text that is no field map cannot be told apart from the one that the rule means.
+/// A text that is not a field map counts as matching: it might be the one that the rule means.
 bool exact_matches(const FieldMap& rule, const std::string& exact) {
   if (rule.empty()) return true;
   const auto fields = parse_field_map(exact);

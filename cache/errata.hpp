@@ -1,4 +1,4 @@
-// Rules that mask known-bad configs in files already shipped: they travel in newer files, and are asked at every look-up.
+// Rules that mask known-bad configs in files already shipped. They come in newer files and apply at every look-up.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace vostok::cache {
 
-/// What is empty matches everything.
+/// A masking rule. Empty fields match everything.
 struct Erratum {
   std::string id = {};
   std::string operation = {};
   std::string family = {};
-  FieldMap config = {};           ///< every field named must have this value
-  FieldMap exact = {};            ///< of the problem's exact text, likewise
+  FieldMap config = {};           ///< every field listed must have this value
+  FieldMap exact = {};            ///< of the problem's exact text; every field listed must have this value
   std::string architecture = {};  ///< of the device that would run it
   std::string code_digest = {};
-  std::string last_library_version = {};  ///< choices of later versions are good
+  std::string last_library_version = {};  ///< choices made by later versions are good
   std::string reason = {};
   std::int64_t created_at = 0;  ///< Unix seconds
 };
 
-/// Rows that cannot be read mask nothing and are left out.
+/// Unreadable rows are skipped and mask nothing.
 std::vector<Erratum> all_errata(Connection& connection);
 /// Adds or replaces.
 void store_erratum(Connection& connection, const Erratum& erratum);
 
-/// A choice, measured or won, as rules see it.
+/// A choice, measured or won, as rules compare it.
 struct MaskedChoice {
   const plan::ProblemKey& problem;
   std::string_view architecture;

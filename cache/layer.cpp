@@ -17,8 +17,8 @@ namespace vostok::cache {
 
 namespace {
 
-/// An exclusive lock on a folder, against other processes that set a file aside. Not held where it cannot be had in
-/// time; the worst is then a good file set aside, from which nothing but time is lost.
+/// An exclusive lock on a folder, against other processes that set a file aside. It is not held if it cannot be had in
+/// time; at worst a good file is then set aside, which costs only time.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -65,7 +65,7 @@ bool Layer::read(const std::function<void(Connection&)>& work) { return attempt(
 bool Layer::write(const std::function<void(Connection&)>& work) { return attempt(Use::write, work); }
 
 bool Layer::attempt(Use use, const std::function<void(Connection&)>& work) {
-  constexpr int attempts = 2;  // the second in a new file, where the first was malformed
+  constexpr int attempts = 2;  // the second in a new file, if the first file was malformed
   for (int i = 0; i < attempts; ++i) {
     if (use == Use::read ? !readable_ : !writable_) return false;
     try {
@@ -100,7 +100,7 @@ void Layer::open() {
 }
 
 void Layer::open_to_write() {
-  const bool is_made_anew = was_set_aside_ && !probe_->facts(place_);  // where a link leads that leads nowhere now
+  const bool is_made_anew = was_set_aside_ && !probe_->facts(place_);  // e.g. a link that now leads nowhere
   if (!is_made_anew) {
     place_ = file_.path;
     if (probe_->entry(file_.path)) {
@@ -111,12 +111,12 @@ void Layer::open_to_write() {
   }
   opened_ = probe_->facts(place_);
   auto connection = std::make_unique<Connection>(place_, Access::read_write, file_.lock_timeout_ms);
-  if (!opened_) opened_ = probe_->facts(place_);  // made just now
+  if (!opened_) opened_ = probe_->facts(place_);  // it was created just now
   make_schema(*connection, file_.content);
   connection_ = std::move(connection);
 }
 
-/// Whether another attempt makes sense.
+/// Whether a second attempt makes sense.
 bool Layer::recover(const DatabaseError& error, Use use) {
   switch (error.failure()) {
     case Failure::refused: reporter_->degraded(fmt::format("a row was not stored in {}: {}", file_.path.string(), error.what())); return false;
@@ -133,7 +133,7 @@ bool Layer::recover(const DatabaseError& error, Use use) {
   return false;
 }
 
-/// From now on the layer is not written; where reading failed too (or opening), it is not used at all.
+/// Stops writing the layer; if reading or opening failed, stops using it.
 void Layer::give_up(Use use, const std::string& reason) {
   writable_ = false;
   if (use == Use::read || !connection_) {
@@ -141,13 +141,13 @@ void Layer::give_up(Use use, const std::string& reason) {
     connection_.reset();
   }
   state_ = readable_ ? "no longer written: " + reason : reason;
-  // Once: what follows from it - a journal that cannot be played back, say - is no news to the user.
+  // Warns once: consequences, such as a journal that cannot be played back, are no news to the user.
   if (!has_warned_) reporter_->degraded(fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
   has_warned_ = true;
 }
 
-/// Renames the malformed file, so that a new one can be made. Another process may have done so since we opened ours:
-/// then what lies there now is good, and is only opened.
+/// Renames the malformed file, so that a new one can be made. If another process has done so since we opened ours, the
+/// file there now is good, and is only opened.
 bool Layer::set_aside() {
   was_set_aside_ = true;
   connection_.reset();

@@ -1,4 +1,4 @@
-// One cache file as the stores use it: opened when first needed, skipped once it has failed.
+// One cache file as the stores use it: opened on first use, skipped after it has failed.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace vostok::cache {
 
-/// Not thread-safe: a store locks around its layers. Nothing but std::bad_alloc of the caller's own work gets out.
+/// Not thread-safe: a store locks around its layers. Throws nothing except std::bad_alloc of the caller's own work.
 class Layer {
  public:
   Layer(LayerFile file, std::shared_ptr<const Reporter> reporter, std::shared_ptr<const PathProbe> probe);
 
-  /// Runs `work` on the open file. False: the layer is not there or not usable (any more), and `work` may have run in part,
-  /// or twice: it assigns its results, it does not append.
+  /// Runs `work` on the open file. False: the layer does not exist or is not usable (any more). `work` may have run in
+  /// part, or twice, so it must assign its results, not append.
   bool read(const std::function<void(Connection&)>& work);
-  /// The same in one transaction, committed on return.
+  /// As read, in one transaction, committed on return.
   bool write(const std::function<void(Connection&)>& work);
 
-  /// As if just made: what failed is tried again, and another file under the same name is seen.
+  /// Resets the layer: what had failed is tried again, and a new file under the same name is seen.
   void reopen();
 
   const LayerFile& file() const { return file_; }
   bool is_writable() const { return writable_; }
   /// For doctor: "in use", "not there", or why it is not used.
   const std::string& state() const { return state_; }
-  std::int64_t bytes() const;  ///< the file's size; 0 where there is none
+  std::int64_t bytes() const;  ///< the file's size; 0 if there is none
 
  private:
   enum class Use { read, write };
@@ -54,7 +54,7 @@ class Layer {
   bool readable_ = true;
   bool writable_ = false;
   bool was_set_aside_ = false;
-  bool has_warned_ = false;  ///< that it is not used, or no longer written
+  bool has_warned_ = false;  ///< about not using it, or not writing it any more
   std::string state_ = "in use";
 };
 

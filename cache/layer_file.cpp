@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& reason) { throw DatabaseError(Failure::unwritable, reason); }
 
-/// Whether SQLite would read a log beside the file, or make one.
+/// Whether SQLite would read a log beside the file, or create one.
 bool has_write_ahead_log(const std::filesystem::path& path, const PathProbe& probe) {
   if (probe.entry(path.string() + "-wal")) return true;
   constexpr std::size_t versions = 18;
@@ -19,7 +19,7 @@ bool has_write_ahead_log(const std::filesystem::path& path, const PathProbe& pro
   return start.size() == versions + 2 && (start[versions] == 2 || start[versions + 1] == 2);
 }
 
-/// Locks are left out only where no writer can be met: a shipped file is never written once it is in place.
+/// Opens without locks only if no writer is possible: a shipped file is never written once it is in place.
 std::unique_ptr<Connection> open_place(const LayerFile& file, const std::filesystem::path& place, const PathProbe& probe) {
   if (file.kind == LayerKind::shipped || nobody_can_write(place, probe))
     return std::make_unique<Connection>(place, Access::immutable, file.lock_timeout_ms);
@@ -58,7 +58,7 @@ std::unique_ptr<Connection> open_to_read(const LayerFile& file, const PathProbe&
     connection = open_vouched(file, probe);
   } catch (const DatabaseError&) {
     throw;
-  } catch (const Error& error) {  // what cannot be read, or is not believed
+  } catch (const Error& error) {  // the file cannot be read, or is not trusted
     refuse(error.what());
   }
   check_schema(*connection, file.content);

@@ -1,4 +1,4 @@
-// Which file a layer is, who has to vouch for it, and how it is opened to be read.
+// The file of a layer: its path, who must vouch for it, and how it is opened for reading.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ namespace vostok::cache {
 enum class LayerKind { user, read_only, shipped };
 const char* name(LayerKind kind);
 
-/// Which file, and what may be done with it.
+/// A layer's file, and what may be done with it.
 struct LayerFile {
   LayerKind kind = LayerKind::user;
   Content content = Content::tuning;
   std::filesystem::path path;
   bool writable = false;
   int lock_timeout_ms = 0;
-  std::vector<PublicKey> trusted_keys = {};         ///< not empty: what none of them signed is not used
-  std::optional<unsigned> installation_owner = {};  ///< of the library's own installation, where the file is part of that
+  std::vector<PublicKey> trusted_keys = {};         ///< if not empty, files without a signature by one of these are not used
+  std::optional<unsigned> installation_owner = {};  ///< of the library's own installation, if the file is part of that
 };
 
-/// The content of a file as its first bytes say. Nothing where it is no cache file. Errors: io_failure (it cannot be read, is no regular file).
+/// The content of a file by its first bytes. Nothing if it is not a cache file. Errors: io_failure (it cannot be read,
+/// or is not a regular file).
 std::optional<Content> content_in(const std::filesystem::path& path);
 
-/// Rows from places that are not trusted are read into memory as a whole.
+/// Rows from untrusted places are read into memory whole, up to this size.
 constexpr std::int64_t most_untrusted_bytes = std::int64_t{64} << 20;
 
-/// Opens a file that is there, to read it. What runs as code must be vouched for: by its signature where keys are given, else by its place
-/// (base/trusted_path.hpp). What is signed is read once, and those bytes are used. A trusted place is opened by its resolved name. Tuning rows
-/// are taken from other places too, as the bytes are now: nothing beside such a file, its locks and its logs included, is looked at.
-/// Errors: DatabaseError, saying why it is not used.
+/// Opens an existing file for reading. What runs as code must be vouched for: by its signature if keys are given, else
+/// by its place (base/trusted_path.hpp). A signed file is read once, and those bytes are used. A file in a trusted
+/// place is opened by its resolved name. Tuning rows are also taken from other places, as the bytes are now, ignoring
+/// everything beside the file, such as locks and logs. Errors: DatabaseError, saying why the file is not used.
 std::unique_ptr<Connection> open_to_read(const LayerFile& file, const PathProbe& probe);
 
 }  // namespace vostok::cache

@@ -16,9 +16,9 @@
 
 namespace vostok::cache {
 
-/// Everything a store needs to open its layers, in this process or in a child.
+/// The settings with which a store opens its layers, in this process or in a child.
 struct StoreSettings {
-  std::vector<LayerFile> files;  ///< in the order in which they are asked
+  std::vector<LayerFile> files;  ///< in the order of look-up
   std::shared_ptr<const Reporter> reporter;
   std::shared_ptr<const PathProbe> probe;
   std::int64_t max_code_bytes = 0;  ///< of the user's code.db
@@ -28,21 +28,21 @@ class Layers {
  public:
   explicit Layers(const StoreSettings& settings);
 
-  /// In one transaction of the first layer that takes it. False: none does, and memory has to.
+  /// Writes in one transaction of the first layer that accepts it. False: none does, and memory must.
   bool write(const std::function<void(Connection&)>& work);
 
   std::mutex& mutex() { return mutex_; }  ///< held while anything below is used
   std::vector<Layer>& files() { return files_; }
-  /// What no file takes.
+  /// Kernels that no file accepts.
   plan::CodeStore& memory_code() { return *memory_.code; }
-  Connection& memory_rows();                               ///< of tuning.db's schema; made when first asked for
+  Connection& memory_rows();                               ///< of tuning.db's schema; created on first use
   Connection* remembered() { return memory_rows_.get(); }  ///< null: there are none
-  void reopen();                                           ///< as if just opened; memory stays
-  /// Each file as doctor shows it; opens those that nobody has opened. Counting their rows reads all of them.
+  void reopen();                                           ///< as if just opened; memory keeps its content
+  /// Each file as doctor shows it; opens those that are not open yet. Counting their rows reads all of them.
   std::vector<LayerState> states(bool count_rows);
-  /// Keys of code that the driver refused: what layers that cannot be written hold of them is not used again.
+  /// Keys of code that the driver refused: entries with these keys in read-only layers are not used again.
   std::set<std::string>& refused_code() { return refused_code_; }
-  /// What the user has been told of this process's look-ups.
+  /// Messages about look-ups that this process has already shown.
   std::set<std::string>& notes() { return notes_; }
 
  private:
@@ -54,7 +54,7 @@ class Layers {
   std::set<std::string> notes_;
 };
 
-/// Runs a store's call under the layers' lock. A call that fails in a way no layer foresaw (no memory, say) is a miss.
+/// Runs a store's call under the layers' lock. A call that fails in an unforeseen way (out of memory, say) is a miss.
 template <class Result>
 Result guarded(PerProcess<Layers>& process, const Reporter& reporter, const std::function<Result(Layers&)>& call) {
   const Reporter::Hold hold(reporter);

@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::int64_t, const char*>, 13> network_types{{{0
                                                                               {0xAAD7AAEA, "PanFS"},
                                                                               {0x20030528, "OrangeFS"}}};
 
-/// The nearest folder above (or at) `path` that is there.
+/// The nearest existing folder at or above `path`.
 std::filesystem::path existing_ancestor(std::filesystem::path path, const PathProbe& probe) {
   while (!probe.facts(path) && path.has_relative_path()) path = path.parent_path();
   return path.empty() ? std::filesystem::path(".") : path;
@@ -48,7 +48,7 @@ bool make_private(const std::filesystem::path& folder, const PathProbe& probe) {
 
 std::optional<std::filesystem::path> absolute_variable(const char* variable) {
   const auto value = trusted_environment(variable);
-  if (!value || !std::filesystem::path(*value).is_absolute()) return std::nullopt;  // as the XDG specification asks
+  if (!value || !std::filesystem::path(*value).is_absolute()) return std::nullopt;  // as the XDG specification requires
   return *value;
 }
 
@@ -108,7 +108,8 @@ std::optional<ShippedFolder> shipped_folder(const PathProbe& probe, const std::o
   const auto folder = prefix / "share" / "vostok";
   const auto facts = probe.facts(folder);
   if (!facts || !facts->is_folder) return std::nullopt;
-  // A program's folder can lie where anybody makes a `share` beside it: only who could change the library is believed.
+  // A program's folder may be one in which anybody can create a `share`: only files of an owner who could
+  // change the library are trusted.
   const auto owner = installation_owner(*library, probe);
   TrustedPath place = trusted_path(folder, probe, owner);
   return ShippedFolder{.path = place.is_trusted() ? place.resolved : folder, .installation_owner = owner, .doubt = std::move(place.doubt)};

@@ -65,7 +65,7 @@ std::string digest(const Erratum& e) {
       .hex();
 }
 
-/// Smaller is better.
+/// The order of trials of one name; the smaller is the better.
 auto rank_of(const TrialRow& row) {
   return std::tuple(!plan::is_failure(row.trial.status, row.trial.reason), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
 }

@@ -15,13 +15,13 @@ namespace vostok::cache {
 
 namespace {
 
-/// What the layers are made of, before any file is opened.
+/// The places of the layers, before any file is opened.
 struct Places {
   std::vector<LayerFile> files;
-  std::vector<LayerState> without_files;  ///< layers that are not used, for doctor
+  std::vector<LayerState> without_files;  ///< layers that are not used, listed for doctor
 };
 
-/// A key that cannot be read is trusted by nobody: what it should have vouched for is then refused.
+/// The trusted keys. A key that cannot be read is dropped: files that it should have vouched for are then refused.
 std::vector<PublicKey> trusted_keys(const CacheOptions& options, const Reporter& reporter) {
   std::vector<PublicKey> keys;
   for (const std::string& key : options.trusted_keys) {
@@ -35,7 +35,7 @@ std::vector<PublicKey> trusted_keys(const CacheOptions& options, const Reporter&
   return keys;
 }
 
-/// Code that others made has to be signed where keys are given; tuning rows are checked against the rules, whoever wrote them.
+/// Demands signatures for code made by others if keys are given. Tuning rows are checked against the rules, whoever wrote them.
 void demand_signatures(Places& places, const CacheOptions& options, const Reporter& reporter) {
   const auto keys = trusted_keys(options, reporter);
   for (LayerFile& file : places.files)
@@ -62,7 +62,7 @@ void add_user(Places& places, const CacheOptions& options, const Reporter& repor
   else add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write, options.lock_timeout_ms);
 }
 
-/// A folder with either file in it, or one file of either content.
+/// Adds a folder with either file in it, or one file of either content.
 void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter, const PathProbe& probe) {
   const auto refuse = [&](const std::string& reason) {
     reporter.degraded(fmt::format("{} is not used: {}", path.string(), reason));
@@ -94,7 +94,7 @@ void add_shipped(Places& places, const CacheOptions& options, const Reporter& re
     if (file.kind == LayerKind::shipped) file.installation_owner = folder->installation_owner;
 }
 
-/// The option's, then the variable's.
+/// The layers of the option, then those of the environment variable.
 std::vector<std::filesystem::path> read_only_layers(const CacheOptions& options) {
   std::vector<std::filesystem::path> layers = options.read_only;
   if (!options.environment) return layers;
@@ -138,7 +138,7 @@ class StoreExchange final : public Exchange {
   std::shared_ptr<CodeStore> code_;
 };
 
-/// The places to look at, as far as they can be found out.
+/// The places of all layers, as far as they can be determined.
 Places find_places(const CacheOptions& options, const Reporter& reporter, const PathProbe& probe) {
   Places places;
   try {
@@ -148,7 +148,7 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
     demand_signatures(places, options, reporter);
   } catch (const std::exception& error) {
     reporter.degraded(error.what());
-    if (!options.trusted_keys.empty()) places.files.clear();  // some may not have been told what to demand
+    if (!options.trusted_keys.empty()) places.files.clear();  // some may lack their demand for signatures
   }
   return places;
 }

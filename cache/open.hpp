@@ -1,4 +1,4 @@
-// Opening the layers, with what tests answer in the system's place.
+// Opens the layers, with a probe that tests can replace.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace vostok::cache {
 
-/// As `open`, asking `probe` about paths.
+/// As `open`, with `probe` for questions about paths.
 Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
                  const std::shared_ptr<const PathProbe>& probe);
 

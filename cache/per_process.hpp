@@ -1,4 +1,4 @@
-// State that must not be carried over fork.
+// State that must not survive a fork.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 
 namespace vostok::cache {
 
-/// Holds a State for the process that asks. In a child process the parent's is abandoned, not closed - closing would
-/// release or roll back what the parent still has open - and a new one is made on first use. Its mutexes are new
-/// too, so a thread of the parent that held one at the fork blocks nobody.
+/// Holds a State for the calling process. In a child process the parent's is abandoned, not closed - closing would
+/// release or roll back what the parent still has open - and a new one is made on first use. Its mutexes are new too,
+/// so that one locked by a parent's thread at the fork blocks nobody.
 template <class State>
 class PerProcess {
  public:
@@ -31,7 +31,7 @@ class PerProcess {
     if (known->process.is_here()) return *known->state;
     auto mine = std::unique_ptr<Owned>(new Owned{{}, make_(), known});
     if (current_.compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel)) return *mine.release()->state;
-    return *known->state;  // another thread of this process was first
+    return *known->state;  // another thread of this process made it first
   }
 
  private:

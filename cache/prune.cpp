@@ -18,16 +18,16 @@ std::int64_t size_of(const std::filesystem::path& path) {
   return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
 }
 
-/// What a ban consists of.
+/// Whether a trial bans its machine code.
 bool bans(const plan::TrialRecord& trial) { return plan::is_failure(trial.status, trial.reason) && !trial.code_digest.empty(); }
 
-/// Whether a trial of code that failed somewhere is to go.
+/// Whether a trial is removed because its code failed somewhere.
 bool goes_with_ban(const plan::TrialRecord& trial, const PruneSettings& settings) {
   if (trial.status == "measured") return settings.banned;
   return settings.lift_bans && (bans(trial) || trial.status == "banned");
 }
 
-/// Of equal size to `trials`: whether each stays.
+/// For each of `trials`, whether it stays.
 std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::vector<std::string>& banned, const PruneSettings& settings,
                               std::int64_t now) {
   std::vector<bool> kept(trials.size(), true);
@@ -42,7 +42,8 @@ std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::ve
   return kept;
 }
 
-/// SQLite empties a table and copies a file in steps that nothing ends, so that a malformed file could fill a disk.
+/// Checks pages first: SQLite empties a table and copies a file in steps that nothing ends, so that a
+/// malformed file could fill a disk.
 void require_sound_pages(Connection& connection) {
   const auto faults = page_faults(connection, 1);
   if (!faults.empty()) throw DatabaseError(Failure::damaged, fmt::format("cannot prune {}: it is malformed: {}", connection.name(), faults.front()));

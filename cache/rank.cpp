@@ -21,7 +21,7 @@ std::string config_name(const TrialRow& row) {
 
 std::string code_name(const std::string& family, const std::string& code_digest) { return family + " " + code_digest; }
 
-/// Of each config of each problem and device, the trial of its newest code.
+/// The trial of the newest code, for each config of each problem and device.
 std::map<std::string, const TrialRow*> newest_trials(const std::vector<TrialRow>& trials) {
   const auto age = [](const TrialRow& row) { return std::tuple(row.trial.measured_at, row.trial.rounds, row.trial.code_digest); };
   std::map<std::string, const TrialRow*> newest;
@@ -61,7 +61,7 @@ std::optional<double> default_median(const Trials& trials) {
       trials, [](const TrialRow* row) { return row->trial.is_default; }, [](const TrialRow* row) { return row->trial.median_us; });
 }
 
-/// What the trials say of the chosen one; what they do not, from the winner before.
+/// The winner's row from its trial, completed by the previous winner's.
 WinnerRow winner_of(const TrialRow& row, const std::optional<double>& default_median_us, const WinnerRow* before) {
   const plan::TrialRecord& trial = row.trial;
   return {.problem = row.problem,

@@ -1,4 +1,4 @@
-// Choosing winners again from stored trials, without a GPU.
+// Chooses winners again from stored trials, without a GPU.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,25 @@
 namespace vostok::cache {
 
 struct RankSettings {
-  std::optional<std::string> policy = {};  ///< only problems measured this way ("warm", "cold"); nothing: all
+  std::optional<std::string> policy = {};  ///< only problems measured with this policy ("warm", "cold"); nothing: all
   double tie = tune::equal_share;          ///< candidates within this share of the best count as equal
 };
 
-/// A winner that is another one than before.
+/// A winner that differs from the previous one.
 struct RankChange {
-  WinnerRow before;  ///< its family is empty where there was none
+  WinnerRow before;  ///< its family is empty if there was none
   WinnerRow after;
 };
 
 struct Ranking {
-  TuningContent content;  ///< the same trials and errata, the winners chosen anew
+  TuningContent content;  ///< the same trials and errata, with the new winners
   std::vector<RankChange> changes;
   int subjects = 0;  ///< problems on devices that have a trial to choose from
 };
 
-/// The tuner's choice among stored trials: of each config those of its newest code; code that failed anywhere, and what errata mask, is
-/// out. Equals are decided as by the tuner (tune/choice.hpp). Winners without trials stay as they are.
-/// Pure: equal content gives equal winners.
+/// Makes the tuner's choice among stored trials. For each config only those of its newest code count; code that failed
+/// anywhere, or that errata mask, is excluded. Ties are broken as by the tuner (tune/choice.hpp). Winners without
+/// trials stay. Pure: equal content gives equal winners.
 Ranking ranked(const TuningContent& content, const RankSettings& settings);
 
 /// Machine code that failed anywhere: "family digest". Code that was never compiled has no digest and is never banned.

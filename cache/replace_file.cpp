@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 std::string last_reason() { return std::generic_category().message(errno); }
 
-/// So that after a power cut the new name does not lead to an empty file.
+/// Flushes the file, so that after a power cut the new name does not lead to an empty file.
 void flush_file(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -35,7 +35,7 @@ void flush_file(const fs::path& path) {
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-/// What a path is that is no file; empty for a file, and for nothing.
+/// The kind of a path that is not a regular file; empty for a file, or if nothing is there.
 const char* what_it_is(const fs::path& path) {
   std::error_code ignored;
   switch (fs::symlink_status(path, ignored).type()) {
@@ -49,7 +49,7 @@ const char* what_it_is(const fs::path& path) {
   }
 }
 
-/// A folder that nobody else can put anything into.
+/// A folder in which nobody else can create files.
 class PrivateFolder {
  public:
   explicit PrivateFolder(const fs::path& beside) : path_(beside.string() + ".new-XXXXXX") {

@@ -12,7 +12,7 @@ Reporter::Reporter(std::shared_ptr<Logger> logger, std::function<void()> count_w
 void Reporter::degraded(const std::string& sentence) const noexcept {
   try {
     if (count_warning_) count_warning_();
-  } catch (...) {  // what cannot be counted is still told
+  } catch (...) {  // logged even if it cannot be counted
   }
   tell({LogLevel::warning, sentence});
 }
@@ -23,7 +23,7 @@ void Reporter::tell(Line line) const noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (const auto held = held_.find(std::this_thread::get_id()); held != held_.end()) return held->second.push_back(std::move(line));
-  } catch (...) {  // what cannot be kept is told at once
+  } catch (...) {  // logged at once if it cannot be held back
   }
   log(line);
 }

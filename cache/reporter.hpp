@@ -1,4 +1,4 @@
-// Tells the user, once for each sentence, that a cache serves less than it could.
+// Tells the user, once for each sentence, that a cache works in a degraded way.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ class Reporter {
   Reporter(std::shared_ptr<Logger> logger, std::function<void()> count_warning);
   /// Logs "cache: <sentence>" and counts. Never throws, whatever the sinks do.
   void degraded(const std::string& sentence) const noexcept;
-  /// Logs the same, as often as asked, as information: nothing has failed. Never throws.
+  /// Logs a sentence as information, every time: nothing has failed. Never throws.
   void note(const std::string& sentence) const noexcept;
 
-  /// While it lives, what this thread reports is kept; then it is logged. A user's sink may ask the cache again: it must not be called under a lock
-  /// of the cache's. Made before that is taken.
+  /// Holds back this thread's messages and logs them when it is destroyed. A user's sink may call the cache, so it must
+  /// not be called under one of the cache's locks. Create this before taking the lock.
   class Hold {
    public:
     explicit Hold(const Reporter& reporter);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t schema_version = 1;
 
-// In SQLite's header, so that `file` and we tell the files apart: "VskT" and "VskC".
+// Stored in SQLite's header, so that `file` and this library tell the files apart: "VskT" and "VskC".
 constexpr std::int64_t tuning_id = 0x56736b54;
 constexpr std::int64_t code_id = 0x56736b43;
 
@@ -28,9 +28,8 @@ struct Object {
   bool may_be_missing = false;
 };
 
-// Rows of one problem and device lie together (WITHOUT ROWID). The driver is a column of what was measured, not of
-// the device: a new driver makes no new device. `config` is canonical text (base/field_map.hpp). A time that is NULL
-// was never measured.
+// Rows of one problem and device are stored together (WITHOUT ROWID). The driver belongs to a measurement, not to the device, so
+// that a new driver does not make a new device. `config` is canonical text (base/field_map.hpp). A NULL time was never measured.
 constexpr Object tuning_objects[] = {
     {"table", "device", "device", R"(
 CREATE TABLE device(
@@ -57,7 +56,7 @@ CREATE TABLE trial(
   driver TEXT NOT NULL, measured_at INTEGER NOT NULL,
   PRIMARY KEY(problem, device, family, config, code_digest)) WITHOUT ROWID)"},
 
-    // What is known of code, whatever it served. A file without the index is as good, and slower to ask.
+    // Looks up what is known of code, for any problem. A file without the index works, but slower.
     {"index", "trial_by_code", "trial", "CREATE INDEX trial_by_code ON trial(code_digest)", true},
 
     {"table", "winner", "winner", R"(
@@ -76,8 +75,8 @@ CREATE TABLE errata(
   architecture TEXT NOT NULL, code_digest TEXT NOT NULL, last_library_version TEXT NOT NULL,
   reason TEXT NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID)"}};
 
-// `binary` is last, so that the other columns are read without walking its overflow pages. `digest` covers the whole
-// row but size and last_use. The index orders eviction.
+// `binary` is last, so that the other columns are read without its overflow pages. `digest` covers the whole row except
+// size and last_use. The index orders eviction.
 constexpr Object code_objects[] = {{"table", "code", "code", R"(
 CREATE TABLE code(
   key TEXT PRIMARY KEY NOT NULL,
@@ -88,11 +87,11 @@ CREATE TABLE code(
 
                                    {"index", "code_by_use", "code", "CREATE INDEX code_by_use ON code(last_use, key)", true}};
 
-/// What SQLite itself adds where a user has run ANALYZE.
+/// The table that SQLite adds if a user has run ANALYZE.
 constexpr Object statistics_objects[] = {{"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)", true},
                                          {"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)", true}};
 
-// No text of a tuning.db is longer, whatever a compiler had to say; nor is a kernel.
+// No text of a tuning.db is longer, even a compiler's output; nor is a kernel.
 constexpr int longest_tuning_value = 1 << 20;
 constexpr int longest_code_value = 64 << 20;
 
@@ -107,7 +106,7 @@ std::int64_t application_id(Content content) { return content == Content::tuning
   throw DatabaseError(failure, fmt::format("cannot use {}: {}", connection.name(), reason));
 }
 
-/// Blanks and line ends, however many, as one blank; none at the ends.
+/// Collapses runs of blanks and line ends to one blank; trims both ends.
 std::string folded(std::string_view sql) {
   std::string text;
   for (const char byte : sql) {
@@ -119,7 +118,8 @@ std::string folded(std::string_view sql) {
   return text;
 }
 
-/// SQLite makes the index of a key by itself, without SQL, and refuses a file where such an index belongs to none.
+/// Whether an index is one that SQLite makes for a key. Such indices have no SQL, and SQLite refuses a file in
+/// which one belongs to no key.
 bool is_of_a_key(const Statement& row) { return row.text(0) == "index" && row.is_null(3) && row.text(1).starts_with("sqlite_autoindex_"); }
 
 const Object* find_object(std::span<const Object> objects, const Statement& row) {
@@ -130,8 +130,8 @@ const Object* find_object(std::span<const Object> objects, const Statement& row)
   return found == objects.end() ? nullptr : &*found;
 }
 
-/// The file has our tables as we make them, and nothing else: a view, a trigger, a default or a check that someone put
-/// there would run with our statements.
+/// Requires that the file has exactly our tables as we make them: a view, a trigger, a default or a check added by
+/// someone would run with our statements.
 void require_own_objects(Connection& connection, Content content) {
   const std::span<const Object> own = objects_of(content);
   std::set<std::string_view> seen;
@@ -150,7 +150,7 @@ void require_own_objects(Connection& connection, Content content) {
       refuse(connection, Failure::damaged, fmt::format("its {} \"{}\" is missing", object.type, object.name));
 }
 
-/// Whether the file is ours and of this version; false where it is still empty.
+/// Whether the file is ours and of this version; false if it is still empty.
 bool is_made(Connection& connection, Content content) {
   connection.limit_values(content == Content::tuning ? longest_tuning_value : longest_code_value);
   const std::int64_t id = connection.number("PRAGMA application_id");
@@ -193,7 +193,7 @@ Content require_cache_file(Connection& connection) {
 }
 
 std::vector<std::string> page_faults(Connection& connection, int most) {
-  connection.limit_statements(std::chrono::minutes(10));  // a full code.db on a slow disk
+  connection.limit_statements(std::chrono::minutes(10));  // enough for a full code.db on a slow disk
   std::vector<std::string> faults;
   Statement check = connection.query(fmt::format("PRAGMA integrity_check({})", most));
   while (check.step())
@@ -201,7 +201,7 @@ std::vector<std::string> page_faults(Connection& connection, int most) {
   return faults;
 }
 
-// Not count(*): SQLite counts that in one step, which nothing can end where a malformed file has no end.
+// Not count(*): SQLite counts that in one step that cannot be interrupted, and a malformed file may have no end.
 std::int64_t row_count(Connection& connection, const char* table) { return connection.number(fmt::format("SELECT count(1) FROM {}", table)); }
 
 void make_schema(Connection& connection, Content content) {
@@ -209,10 +209,11 @@ void make_schema(Connection& connection, Content content) {
     const Transaction one_state(connection, Transaction::Lock::shared);
     if (is_made(connection, content)) return;
   }
-  // Takes effect only in a file without pages: evicted rows can give their space back, and a kernel of some ten kilobytes is read in a few calls.
+  // Takes effect only in a file without pages. Evicted rows can then give their space back, and a kernel of some ten
+  // kilobytes is read in a few calls.
   if (content == Content::code) connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA page_size = 16384");
   Transaction transaction(connection);
-  if (is_made(connection, content)) return;  // another opener was first
+  if (is_made(connection, content)) return;  // another process was first
   for (const Object& object : objects_of(content)) connection.execute(object.sql);
   connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id(content), schema_version));
   transaction.commit();

@@ -1,4 +1,4 @@
-// What the two files contain. The shape is final: features that come later (merge, rank, errata) find their columns here.
+// The schema of the two files. It is final: later features (merge, rank, errata) find their columns here.
 #pragma once
 
 #include <string>
@@ -17,27 +17,27 @@ enum class Content {
 /// "tuning.db", "code.db".
 const char* file_name(Content content);
 
-/// The content of a file whose first bytes these are. Nothing where it is no cache file.
+/// The content of a file with these first bytes. Nothing if it is not a cache file.
 std::optional<Content> content_of(std::string_view first_bytes);
 
-/// The content of an open file, by its application id. Nothing where it is no cache file.
+/// The content of an open file, by its application id. Nothing if it is not a cache file.
 std::optional<Content> content_of(Connection& connection);
 
-/// Makes the schema in an empty file; all openers of one cold file agree. Refuses (DatabaseError naming the file) a newer
-/// schema and a file that is something else: other tables than these, or with other columns, a view, a trigger, an index of
-/// someone else's. Only an index may be missing. What is let through is read without longer values than the library writes.
+/// Creates the schema in an empty file; concurrent openers agree. Refuses (DatabaseError naming the file) a newer
+/// schema, and a file that is something else: other tables or columns, a view, a trigger, a foreign index. Only an
+/// index may be missing. Afterwards values longer than the library writes count as damage.
 void make_schema(Connection& connection, Content content);
 
-/// As make_schema, for files that are only read: an empty one is refused too.
+/// As make_schema, for files that are only read; refuses an empty one.
 void check_schema(Connection& connection, Content content);
 
-/// The content of a file that a command was given, checked. Errors: DatabaseError naming the file.
+/// Checks a file given to a command and returns its content. Errors: DatabaseError naming the file.
 Content require_cache_file(Connection& connection);
 
-/// What SQLite finds wrong with the file's pages and rows, the first few, one sentence each. Reads all of it.
+/// The first few faults that SQLite finds in the file's pages and rows, one sentence each. Reads all of it.
 std::vector<std::string> page_faults(Connection& connection, int most);
 
-/// How many rows a table has: reads all of it.
+/// The number of rows of a table: reads all of it.
 std::int64_t row_count(Connection& connection, const char* table);
 
 }  // namespace vostok::cache

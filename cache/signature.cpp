@@ -37,7 +37,7 @@ std::string to_hex(const std::array<unsigned char, Size>& bytes) {
   return text.data();
 }
 
-/// Nothing where the text is not exactly so many bytes in hexadecimal digits.
+/// Nothing if the text is not exactly this many bytes in hexadecimal digits.
 template <std::size_t Size>
 std::optional<std::array<unsigned char, Size>> from_hex(std::string_view digits) {
   std::array<unsigned char, Size> bytes{};
@@ -48,7 +48,7 @@ std::optional<std::array<unsigned char, Size>> from_hex(std::string_view digits)
   return written == Size && end == digits.data() + digits.size() ? std::optional(bytes) : std::nullopt;
 }
 
-/// Of a key's or a signature's file. Nothing where it cannot be read, or is longer than any of them.
+/// The first line of a key's or signature's file. Empty if it cannot be read, or is longer than any of them.
 std::string first_line(const std::filesystem::path& path) {
   constexpr std::int64_t most_bytes = 4096;
   try {
@@ -59,7 +59,7 @@ std::string first_line(const std::filesystem::path& path) {
   }
 }
 
-/// What follows the title on the first line; nothing where it does not begin so.
+/// The rest of the first line after the title; nothing if it begins otherwise.
 std::optional<std::string> after_title(const std::filesystem::path& path, const std::string& title) {
   const std::string line = first_line(path);
   return line.starts_with(title) ? std::optional(line.substr(title.size())) : std::nullopt;

@@ -42,7 +42,7 @@ void check_code(Connection& connection, Faults& faults) {
   }
 }
 
-/// Where keys are given, those bytes whose signature was checked, as a layer reads them.
+/// If keys are given, opens exactly the bytes whose signature was checked, as a layer does.
 std::unique_ptr<Connection> open_signed(const std::filesystem::path& path, const std::vector<PublicKey>& trusted, Faults& faults) {
   try {
     if (!trusted.empty()) return std::make_unique<Connection>(signed_bytes(path, trusted), path.string());

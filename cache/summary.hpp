@@ -1,4 +1,4 @@
-// What one cache file holds, and whether all of it is right.
+// Summarises the content of one cache file, and checks all of it.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct FileSummary {
   std::filesystem::path path;
   Content content = Content::tuning;
   std::int64_t bytes = 0;
-  std::int64_t devices = 0;  ///< this and the next four: of a tuning.db
+  std::int64_t devices = 0;  ///< this and the next four are of a tuning.db
   std::int64_t problems = 0;
   std::int64_t winners = 0;
   std::int64_t trials = 0;
   std::int64_t errata = 0;
   std::int64_t kernels = 0;              ///< of a code.db
-  std::optional<PublicKey> signer = {};  ///< as FILE.sig says; nothing is checked
+  std::optional<PublicKey> signer = {};  ///< by FILE.sig, unchecked
 };
 
 /// Errors: io_failure (no such file, not a cache file, malformed, of a newer schema).
 FileSummary summarise(const std::filesystem::path& path);
 
-/// Every fault of the file, one sentence each: damage that SQLite finds, rows that cannot be read or refer to nothing, kernels whose digest
-/// does not match; and its signature where keys are given. Empty: all is well. What cannot even be opened is one fault.
+/// Every fault of the file, one sentence each: damage that SQLite finds, rows that cannot be read or refer to nothing, kernels
+/// whose digest does not match and, if keys are given, a bad signature. Empty: none. A file that cannot be opened has one fault.
 std::vector<std::string> faults_of(const std::filesystem::path& path, const std::vector<PublicKey>& trusted);
 
 }  // namespace vostok::cache

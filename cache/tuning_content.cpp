@@ -34,7 +34,7 @@ FieldMap problem_fields(const plan::ProblemKey& problem) {
           {"index_type", f.index}};
 }
 
-/// What makes a device another one in the file; the rest may differ by a little from driver to driver.
+/// The fields that identify a device in the file; the others may differ slightly between drivers.
 FieldMap device_fields(const plan::DeviceKey& device) {
   return {{"uuid", device.uuid},
           {"device", device.name},
@@ -42,7 +42,7 @@ FieldMap device_fields(const plan::DeviceKey& device) {
           {"multiprocessors", std::to_string(device.multiprocessors)}};
 }
 
-/// Sizes of one device that two drivers report differently become the larger, so that which row comes first decides nothing.
+/// If two drivers report different sizes of one device, the larger counts, so that the order of rows does not matter.
 void agree_on_devices(TuningContent& content) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sizes;
   const auto for_each_device = [&](const auto& visit) {
@@ -77,7 +77,7 @@ bool is_database(const std::filesystem::path& path) {
   return file && start == magic;
 }
 
-/// Into an empty file.
+/// Writes the content into an empty file.
 void make_content(TuningContent content, Connection& connection) {
   make_schema(connection, Content::tuning);
   Transaction transaction(connection);

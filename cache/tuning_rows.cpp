@@ -19,7 +19,7 @@ Statement device_query(Connection& connection, const plan::DeviceKey& device) {
   return connection.query(find_device, device.uuid, device.name, device.architecture, device.multiprocessors);
 }
 
-/// The columns of `problem` in the order of its unique key, for the look-up and for the insert alike.
+/// The columns of `problem` in the order of its unique key, used by the look-up and the insert.
 Statement problem_query(Connection& connection, std::string_view sql, const plan::ProblemKey& problem) {
   const plan::Features& f = problem.features;
   return connection.query(sql, problem.operation, problem.exact, problem.policy, f.n, f.m, f.k, f.nonzeros, f.longest_row, f.row_variation, f.index);
@@ -45,7 +45,7 @@ plan::DeviceKey device_from(const Statement& row, int column) {
           .driver = row.text(column + 6)};
 }
 
-// What each record is read from, in the order in which the functions below read it; w, t, d and p are the tables.
+// The columns of each record, in the order in which the functions below read them; w, t, d and p are the tables.
 constexpr const char* winner_columns = "w.family, w.config, w.code_digest, w.median_us, w.default_median_us, w.rounds, w.effort, w.library_version";
 constexpr int winner_width = 8;
 constexpr const char* trial_columns =
@@ -57,7 +57,7 @@ constexpr int feature_width = 7;
 constexpr int problem_width = feature_width + 3;
 constexpr int device_width = 7;
 
-/// The driver is a column of what was measured.
+/// Columns of a device; the driver is a column of the measurement.
 std::string device_columns(const char* measured) {
   return fmt::format("d.uuid, d.name, d.architecture, d.multiprocessors, d.memory_bytes, d.l2_bytes, {}.driver", measured);
 }
@@ -115,7 +115,7 @@ std::optional<Effort> parse_effort(std::string_view text) {
 
 namespace {
 
-/// Winners of problems of one kind whose features meet a condition, with the values for its marks.
+/// Winners of problems of one kind whose features meet a condition; `values` replace its marks.
 template <class... Values>
 std::vector<plan::StoredWinner> winners_where(Connection& connection, const plan::ProblemKey& problem, const char* condition,
                                               const Values&... values) {

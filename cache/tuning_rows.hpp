@@ -13,17 +13,17 @@
 
 namespace vostok::cache {
 
-/// Winners of the problem's operation, exact text and policy, of any device, whose sizes lie within reach. Rows that cannot
-/// be read (a config that is no field map, an unknown effort) are left out. `layer` and `shipped` are not set.
+/// Winners of the problem's operation, exact text and policy, of any device, whose sizes are within reach. Rows that
+/// cannot be read (a config that is not a field map, an unknown effort) are skipped. `layer` and `shipped` are not set.
 std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan::ProblemKey& problem);
 
-/// Those of exactly this problem.
+/// Only the winners of exactly this problem.
 std::vector<plan::StoredWinner> winners_of(Connection& connection, const plan::ProblemKey& problem);
 
-/// Trials of exactly this problem and device; unreadable rows are left out.
+/// Trials of exactly this problem and device; unreadable rows are skipped.
 std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device);
 
-/// Every row that can be read, in no order.
+/// Every readable row, in no order.
 std::vector<TrialRow> all_trials(Connection& connection);
 std::vector<WinnerRow> all_winners(Connection& connection);
 
@@ -32,7 +32,7 @@ void store_trial(Connection& connection, const plan::ProblemKey& problem, const 
 void store_winner(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner,
                   std::int64_t decided_at);
 
-/// The row's id; the row is made where it is not there.
+/// The row's id; creates the row if it is missing.
 std::int64_t device_row(Connection& connection, const plan::DeviceKey& device);
 std::int64_t problem_row(Connection& connection, const plan::ProblemKey& problem);
 

@@ -17,7 +17,7 @@ namespace vostok::cache {
 
 namespace {
 
-/// What each place answers. Memory is asked first: it holds what was found after the files stopped taking it.
+/// The answer of one place. Memory is asked first: it holds what was found after files stopped accepting writes.
 template <class Answer>
 struct Answered {
   const Layer* layer = nullptr;  ///< null: memory
@@ -35,7 +35,7 @@ std::vector<Answered<Answer>> answers(Layers& layers, const std::function<Answer
   return all;
 }
 
-/// In the first file that takes it, else in memory.
+/// Stores in the first file that accepts it, else in memory.
 void store(Layers& layers, const std::function<void(Connection&)>& work) {
   if (layers.write(work)) return;
   try {
@@ -43,7 +43,7 @@ void store(Layers& layers, const std::function<void(Connection&)>& work) {
     work(layers.memory_rows());
     transaction.commit();
   } catch (const DatabaseError& error) {
-    if (error.failure() != Failure::refused) throw;  // no file took it either, and one has said so
+    if (error.failure() != Failure::refused) throw;  // no file accepted it either, and one has reported that
   }
 }
 
@@ -56,7 +56,7 @@ struct Rules {
 struct Rule {
   Erratum erratum;
   int first_layer = 0;
-  std::string from;  ///< the file that it lies in
+  std::string from;  ///< the file that contains it
 };
 
 struct Standing {
@@ -66,8 +66,8 @@ struct Standing {
 
 bool is_own(const Layer* layer) { return layer == nullptr || layer->file().kind == LayerKind::user; }
 
-/// The library's own errata count everywhere, and so do the user's. A file that others made answers for itself and for what is asked after it:
-/// it cannot take away what the user has measured.
+/// Returns the first layer that a rule may mask. The library's own errata and the user's count everywhere. A file made
+/// by others masks only itself and the layers after it, so that it cannot remove what the user has measured.
 int first_masked(const Layer* layer, int position) {
   const bool everywhere = is_own(layer) || layer->file().kind == LayerKind::shipped;
   return everywhere ? 0 : position;
@@ -79,7 +79,7 @@ plan::ProblemKey plain_of(plan::ProblemKey problem) {
   return problem;
 }
 
-/// What `read` finds for the problem, and for the plain one.
+/// Results of `read` for the problem, and for the plain one.
 template <class Read>
 std::vector<plan::StoredWinner> serving_winners(Connection& connection, const plan::ProblemKey& problem, Read&& read) {
   std::vector<plan::StoredWinner> rows = read(connection, problem);
@@ -102,7 +102,7 @@ const Rule* rule_for(const plan::StoredWinner& row, const std::vector<Rule>& rul
   return found == rules.end() ? nullptr : &*found;
 }
 
-/// A choice of the plain problem is to serve the whole one: what masks it for either masks it.
+/// The rule against a row. A choice of the plain problem serves the whole one, so a rule against either masks it.
 const Rule* rule_against(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem,
                          const plan::DeviceKey& device) {
   const Rule* const rule = rule_for(row, rules, problem, device);
@@ -114,7 +114,7 @@ std::string rule_words(const Rule& rule) {
                      rule.erratum.reason.empty() ? "" : ": " + printable(rule.erratum.reason));
 }
 
-/// What `read` finds in every layer, apart from what errata mask.
+/// Results of `read` in every layer, apart from what errata mask.
 template <class Read>
 Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
   const auto ask = [&](Connection& connection) { return Rules{serving_winners(connection, problem, read), all_errata(connection)}; };
@@ -142,7 +142,7 @@ Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const
   return standing;
 }
 
-/// A user whose measured choice is not used hears why, once; of what others shipped, explanations tell.
+/// Tells a user once why their own measured choice is not used; for shipped choices explanations tell it.
 void tell(const Standing& standing, const plan::ProblemKey& problem, Layers& layers, const Reporter& reporter) {
   for (const plan::MaskedWinner& masked : standing.masked) {
     if (!masked.own) continue;
@@ -156,7 +156,7 @@ bool of_one_candidate(const plan::TrialRecord& a, const plan::TrialRecord& b) {
   return a.family == b.family && a.config == b.config && a.code_digest == b.code_digest;
 }
 
-/// The first layer that has a trial is believed.
+/// Adds trials that are not known yet: the first layer that has a trial counts.
 void add_unknown(std::vector<plan::TrialRecord>& trials, std::vector<plan::TrialRecord> found) {
   const auto known = static_cast<std::ptrdiff_t>(trials.size());
   for (plan::TrialRecord& trial : found) {
@@ -165,7 +165,7 @@ void add_unknown(std::vector<plan::TrialRecord>& trials, std::vector<plan::Trial
   }
 }
 
-/// Of new rows, those that take the place of none that this device measured.
+/// Of the new rows, only those that do not replace a measurement of this device.
 TuningContent without_measured_here(TuningContent rows, const TuningContent& known, const plan::DeviceKey& here) {
   std::set<std::string> measured;
   for (const TrialRow& row : known.trials)

@@ -20,9 +20,9 @@ class TuningStore final : public plan::TuningStore {
   void set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) override;
 
   TuningContent own_rows();  ///< of the user's file and of memory
-  /// Adds or replaces rows in one transaction; what `here` has measured stays.
+  /// Adds or replaces rows in one transaction, except what `here` has measured.
   void add_rows(const TuningContent& rows, const plan::DeviceKey& here);
-  void reload();  ///< asks every file again, those that had failed too
+  void reload();  ///< reads every file again, including those that had failed
 
   std::vector<LayerState> states(bool count_rows);  ///< opens every layer
 

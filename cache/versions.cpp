@@ -9,7 +9,7 @@ namespace {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-/// Takes the digits, or the other bytes, that the text starts with.
+/// Takes the leading run of digits, or of other bytes, off the text.
 std::string_view take_part(std::string_view& text) {
   const bool digits = is_digit(text.front());
   std::size_t length = 1;
