@@ -1,4 +1,4 @@
-// What an architecture's name says.
+// Parses the name of an architecture.
 #pragma once
 
 #include <charconv>
@@ -9,10 +9,10 @@ namespace vostok::device {
 
 struct ArchitectureName {
   int capability = 0;            ///< 90 of "sm_90" and "sm_90a"
-  std::string_view suffix = {};  ///< "a" of "sm_90a"; a part of the text that was read
+  std::string_view suffix = {};  ///< "a" of "sm_90a"; a view into the parsed text
 };
 
-/// Nothing of what is no GPU's.
+/// Nothing if the name is not a GPU's.
 inline std::optional<ArchitectureName> parse_architecture(std::string_view text) {
   constexpr std::string_view prefix = "sm_";
   if (!text.starts_with(prefix)) return std::nullopt;

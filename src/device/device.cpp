@@ -25,7 +25,7 @@ Buffer::Buffer(Buffer&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  Buffer taken(std::move(other));  // takes this buffer's own memory away with it at the end
+  Buffer taken(std::move(other));  // frees this buffer's own memory in the end
   std::swap(device_, taken.device_);
   std::swap(data_, taken.data_);
   std::swap(bytes_, taken.bytes_);

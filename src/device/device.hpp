@@ -45,7 +45,7 @@ struct Source {
 struct Image {
   std::string binary = {};       ///< cubin, PTX or host shared object
   std::string symbol = {};       ///< lowered name to look up
-  int registers = 0;             ///< per thread; 0 where unknown (emulator)
+  int registers = 0;             ///< per thread; 0 if unknown (emulator)
   std::int64_t spill_bytes = 0;  ///< stores + loads
   std::int64_t stack_bytes = 0;
   std::int64_t static_shared_bytes = 0;
@@ -66,14 +66,15 @@ class Compiler {
   virtual Image compile(const Source& source) const = 0;
 };
 
-/// What decides machine code beside the source: all of it is in the code key. Known without opening a compiler on a GPU.
+/// Everything that determines machine code besides the source; all of it is in the code key. On a GPU it is known
+/// without opening a compiler.
 struct CodeTarget {
   std::string architecture = {};
-  std::vector<std::string> options = {};  ///< those that change code; no paths
-  std::string compiler = {};              ///< the compiler's identity where it is part of the key (emulator), else empty
+  std::vector<std::string> options = {};  ///< only options that change code; no paths
+  std::string compiler = {};              ///< the compiler's identity if it is part of the key (emulator), else empty
 };
 
-/// A loaded kernel. Unloaded when the last owner goes, which a context delays until its end.
+/// A loaded kernel. Unloaded with its last owner, which a context delays until its end.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -95,31 +96,32 @@ class TimedSequence {
   virtual double replay_us() = 0;
 };
 
-/// The clocks while measuring; absent where the device cannot tell.
+/// The clocks during measurements; absent if the device cannot tell.
 struct Clocks {
   int sm_mhz = 0;
   int memory_mhz = 0;
 };
 
-/// How far a device has come with what it was given to launch.
+/// The progress of a device through its launches.
 struct LaunchProgress {
   std::int64_t ended = 0;            ///< launches that are done
-  std::optional<double> share = {};  ///< of the launch under way, 0 to 1; absent: none is
+  std::optional<double> share = {};  ///< of the current launch, 0 to 1; absent: there is none
 };
 
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
-  /// Whether it is not here, so that nothing runs: kernels are compiled for it, its memory is never touched (open_compile_only).
+  /// Whether the device is not present, so that nothing runs: kernels are compiled for it, its memory is never
+  /// touched (open_compile_only).
   virtual bool only_compiles() const { return false; }
-  /// after_fork in a child of the process that opened the device: neither threads nor a CUDA context are there. It
-  /// costs one load and no system call. `what` and `object` say what was wanted: "plan SpMM", or "execute" and "SpMM".
+  /// Throws after_fork in a child of the process that opened the device, which has neither its threads nor its CUDA context.
+  /// Costs one load and no system call. `what` and `object` are the caller's purpose: "plan SpMM", or "execute" and "SpMM".
   void require_here(std::string_view what, std::string_view object = {}) const {
     if (!is_here()) [[unlikely]]
       fail_after_fork(what, object);
   }
-  /// Whether this process opened it. What was loaded and allocated is left alone where it did not.
+  /// Whether this process opened it. If not, what was loaded and allocated is left alone.
   bool is_here() const { return process_.is_here(); }
   /// Target for compilers: "sm_90" or "emulator".
   const std::string& architecture() const { return info().architecture; }
@@ -141,8 +143,8 @@ class Device {
   virtual void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const = 0;
   /// Whether it has tensor maps (abi/tensor_map.h).
   virtual bool has_tensor_maps() const { return false; }
-  /// Makes the map that `map.boxes` asks for, in its place. No lock, no allocation, legal in capture. Errors: device_failure naming what was
-  /// asked for, internal where there are none.
+  /// Makes the map that `map.boxes` describes, in place. No lock, no allocation, legal in capture. Errors:
+  /// device_failure naming the request, internal if there are no tensor maps.
   virtual void make_map(TensorMap& map) const;
   /// Queues `bytes` of `value` at `memory`; legal in capture.
   virtual void fill(Stream stream, void* memory, int value, std::int64_t bytes) const = 0;
@@ -161,18 +163,18 @@ class Device {
   /// Whether the stream itself is being captured.
   virtual bool is_capturing(Stream stream) const = 0;
   virtual void synchronize(Stream stream) const = 0;
-  /// What is queued from now on on the own stream runs behind the work queued so far on `after`; nullptr waits for nothing.
+  /// Orders later work on the library's own stream after the work queued so far on `after`; nullptr waits for nothing.
   /// Errors: capture_active for legacy_stream while a blocking stream is captured.
   virtual void wait_for(Stream after) const = 0;
   /// The library's own non-blocking stream.
   virtual Stream own_stream() const = 0;
 
-  /// Blocks of this kernel that fit on one multiprocessor (0: cannot launch).
+  /// Resident blocks of this kernel on one SM (0: cannot launch).
   virtual int occupancy(const Kernel& kernel, int threads, std::int64_t shared_bytes) const = 0;
   /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the sequence.
   virtual std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) = 0;
   virtual std::optional<Clocks> clocks() const = 0;
-  /// For people who wait for it: asked from any thread while another launches. Absent on devices that are fast (a GPU).
+  /// For progress messages: called from any thread while another launches. Absent on fast devices (a GPU).
   virtual std::optional<LaunchProgress> progress() const { return std::nullopt; }
 
  private:
@@ -181,7 +183,7 @@ class Device {
   ProcessMark process_;
 };
 
-/// Device memory that belongs to one owner and is not used by queued work when it goes.
+/// Device memory with one owner; no queued work may use it when it is destroyed.
 class Buffer {
  public:
   Buffer() = default;
@@ -205,23 +207,23 @@ class Buffer {
   std::int64_t bytes_ = 0;
 };
 
-/// What opening a device needs from the options.
+/// The options that opening a device needs.
 struct OpenOptions {
   CUctx_st* cuda_context = nullptr;
   std::shared_ptr<Allocator> allocator = {};
   std::optional<std::filesystem::path> nvrtc = {};
 };
 
-/// "cuda:I"; -1 is the device that options.cuda_context lives on. Errors: no_device naming what was tried, wrong_device
-/// where the given context lives on another device.
+/// "cuda:I"; -1 is the device of options.cuda_context. Errors: no_device naming what was tried, wrong_device if the
+/// given context is on another device.
 std::shared_ptr<Device> open_cuda(int ordinal, const OpenOptions& options);
-/// Number of usable GPUs; `why` gets the reason where it is 0.
+/// Number of usable GPUs; `why` gets the reason if it is 0.
 int count_cuda(std::string* why);
-/// Always there; its compiler may not be (no_compiler on first compile).
+/// Always available, but its compiler may not be (no_compiler on first compile).
 std::shared_ptr<Device> open_emulator(const OpenOptions& options);
 
-/// A GPU that is not here, by name, architecture or fields (offline::describe), or "emulator": for packing kernels. Launches and measurements are
-/// no_device. NVRTC is opened when it is first needed. Errors: invalid_argument.
+/// A GPU that is not present, by name, architecture or fields (offline::describe), or "emulator": for packing kernels.
+/// Launches and measurements are no_device. NVRTC is opened on first use. Errors: invalid_argument.
 std::shared_ptr<Device> open_compile_only(const std::string& what, const OpenOptions& options);
 
 /// A compiler with no device: NVRTC for any architecture. Errors: no_compiler.
@@ -229,7 +231,7 @@ std::shared_ptr<const Compiler> open_nvrtc(const std::optional<std::filesystem::
 /// Architectures ("sm_75", ...) that this NVRTC knows, ascending.
 std::vector<std::string> nvrtc_architectures(const Compiler& nvrtc);
 
-/// For `vostok doctor`: every place looked at, in order, and what was found there.
+/// For `vostok doctor`: each place searched, in order, and what was found there.
 struct Finding {
   std::string what = {};  ///< "driver", "nvrtc", ...
   std::string where = {};

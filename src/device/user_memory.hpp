@@ -7,10 +7,11 @@
 
 namespace vostok::device {
 
-/// What kernels may take for granted of every array and workspace.
+/// The alignment of every array and workspace, on which kernels rely.
 inline constexpr std::uintptr_t memory_alignment_bytes = 256;
 
-/// nullptr for 0 bytes, without asking. Errors: out_of_memory; invalid_argument for misaligned memory, which goes back.
+/// nullptr for 0 bytes, without calling the allocator. Errors: out_of_memory; invalid_argument for misaligned
+/// memory, which is returned to it.
 void* allocate_from_user(Allocator& allocator, std::int64_t bytes);
 
 }  // namespace vostok::device

@@ -1,4 +1,4 @@
-// The current clocks of one device, from NVML where that is there.
+// The current clocks of one device, by NVML if it is installed.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace vostok::device::cuda {
 
 class ClockMonitor {
  public:
-  /// nullptr where NVML or the device's entry in it is missing; `finding` says what was found. The library is
+  /// nullptr if NVML or its entry for the device is missing; `finding` reports what was found. The library is
   /// VOSTOK_LIBNVML if that is set, else the loader's libnvidia-ml.so.1.
   static std::unique_ptr<ClockMonitor> open(const std::string& pci_bus_id, Finding& finding);
   ~ClockMonitor();

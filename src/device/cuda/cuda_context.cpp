@@ -63,7 +63,7 @@ OwnedEvent::~OwnedEvent() {
 StreamCapture capture_of(const Driver& driver, StreamHandle stream) {
   CaptureStatus status = CaptureStatus::none;
   const Result result = driver.cuStreamIsCapturing(stream, &status);
-  // Asking does no harm to the other stream's capture; anything else on the legacy stream would end it.
+  // This query does not disturb the other stream's capture; any other call on the legacy stream would end it.
   if (result == Result::capture_implicit) return StreamCapture::barred;
   if (result != Result::success) driver.fail_call("ask whether the stream is being captured", driver.cuStreamIsCapturing.name, result);
   return status == CaptureStatus::none ? StreamCapture::none : StreamCapture::own;

@@ -1,4 +1,4 @@
-// The context the library lives in, and owners of the driver's handles in it.
+// The CUDA context that the library uses, and owners of the driver's handles in it.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace vostok::device::cuda {
 
-/// One device's primary context, retained, or a context of the user's, borrowed. Shared by everything made in it.
+/// One device's primary context, retained, or a user's context, borrowed. Shared by everything made in it.
 class CudaContext {
  public:
-  /// `given` may be nullptr. An ordinal of -1 means the given context's own device.
-  /// Errors: no_device naming what was tried, wrong_device where `given` lives on another device.
+  /// `given` may be nullptr. An ordinal of -1 means the given context's own device. Errors: no_device naming what was
+  /// tried, wrong_device if `given` is on another device.
   CudaContext(std::shared_ptr<const Driver> driver, int ordinal, ContextHandle given);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
@@ -32,7 +32,7 @@ class CudaContext {
   bool retained_ = false;
 };
 
-/// Makes a context current for a scope if it is not, and restores what was.
+/// Makes a context current for a scope, if it is not, and restores the previous one.
 class ContextScope {
  public:
   ContextScope(const Driver& driver, ContextHandle handle) : driver_(driver) {
@@ -54,8 +54,8 @@ class ContextScope {
   bool changed_ = false;
 };
 
-/// For the library's own calls: the context is current, and calls that another thread's global capture would forbid
-/// (allocating, loading, waiting) are allowed on this thread.
+/// Scope of the library's own calls: the context is current, and calls that another thread's global capture would
+/// forbid (allocating, loading, waiting) are allowed on this thread.
 class LibraryScope {
  public:
   explicit LibraryScope(const CudaContext& context) : driver_(context.driver()), current_(context) {
@@ -71,7 +71,7 @@ class LibraryScope {
   CaptureMode mode_ = CaptureMode::relaxed;
 };
 
-/// For what must not throw: runs `action` in a library scope. False where the driver is gone, as at process exit.
+/// For callers that must not throw: runs `action` in a library scope. False if the driver is gone, as at process exit.
 template <class Action>
 bool attempt(const CudaContext& context, Action&& action) noexcept {
   try {
@@ -111,7 +111,7 @@ class OwnedEvent {
   EventHandle handle_ = nullptr;
 };
 
-/// What captures mean for a stream.
+/// The capture state of a stream.
 enum class StreamCapture {
   none,
   own,     ///< it is being captured

@@ -14,7 +14,7 @@ constexpr int hopper = 90;  // the first with programmatic dependent launch, and
 
 DevicePointer address(const void* memory) { return reinterpret_cast<DevicePointer>(memory); }
 
-/// What a launch says of itself beside its sizes.
+/// The attributes of a launch besides its sizes.
 struct LaunchAttributes {
   std::array<LaunchAttribute, 2> list = {};
   unsigned count = 0;
@@ -104,7 +104,7 @@ void CudaDevice::fill(Stream stream, void* memory, int value, std::int64_t bytes
                    static_cast<std::size_t>(bytes), stream);
 }
 
-/// Makes the own stream wait for the work queued so far on `after`. A captured stream has queued nothing.
+/// Makes the library's own stream wait for the work queued so far on `after`. A captured stream has queued nothing.
 void CudaDevice::queue_wait(Stream after) const {
   if (after == nullptr) return;
   const StreamCapture capture = capture_of(driver(), after);

@@ -41,7 +41,7 @@ class CudaDevice : public Device {
     if (is_here()) memory_->release_behind(memory, streams);
   }
 
-  /// `after` = nullptr waits for nothing: the library touches the legacy stream only where it is given by its handle.
+  /// `after` = nullptr waits for nothing: the library touches the legacy stream only if its handle is passed.
   void copy_to_device(void* destination, const void* source, std::int64_t bytes, Stream after) override;
   void copy_to_host(void* destination, const void* source, std::int64_t bytes, Stream after) override;
 

@@ -7,7 +7,7 @@ namespace vostok::device::cuda {
 
 namespace {
 
-/// The graph of what `enqueue` queues; ends the capture on every path.
+/// The graph of what `enqueue` queues. Ends the capture on every path.
 GraphHandle capture(const Driver& driver, RecordingStream& recording, const std::function<void(Stream)>& enqueue) {
   const std::lock_guard lock(recording.mutex);
   const StreamHandle stream = recording.stream.get();

@@ -9,8 +9,8 @@
 
 namespace vostok::device::cuda {
 
-/// The stream that sequences are captured on, one at a time. It lives as long as the device: objects that are used in a
-/// capture note its stream, and ask it when they go whether it is done with them.
+/// The stream on which sequences are captured, one at a time. It lives as long as the device: objects used in a capture
+/// note this stream, and query it for completion when they are destroyed.
 struct RecordingStream {
   explicit RecordingStream(const CudaContext& context) : stream(context) {}
 
@@ -20,7 +20,7 @@ struct RecordingStream {
 
 class CudaSequence : public TimedSequence {
  public:
-  /// Captures what `enqueue` puts on the recording stream. What it throws is passed on, with nothing left behind.
+  /// Captures what `enqueue` queues on the recording stream. Exceptions pass through and leave nothing behind.
   CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording, const std::function<void(Stream)>& enqueue);
   ~CudaSequence() override;
   CudaSequence(const CudaSequence&) = delete;

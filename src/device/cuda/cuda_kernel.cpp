@@ -10,7 +10,7 @@ namespace vostok::device::cuda {
 
 namespace {
 
-/// Room for what the driver's PTX compiler says.
+/// Buffers for the messages of the driver's PTX compiler.
 struct JitLog {
   std::array<char, 4096> text{};
   std::array<JitOption, 2> options = {JitOption::error_log_buffer, JitOption::error_log_bytes};

@@ -11,7 +11,8 @@ namespace vostok::device::cuda {
 
 namespace {
 
-/// A pool keeps this share of the device's memory: what the forms of a large layer take twice over, and little enough beside a framework's own.
+/// Divisor: a pool keeps 1/512 of the device's memory, which is twice the forms of a large layer and little
+/// beside a framework's own pool.
 constexpr std::uint64_t kept_share = 512;
 
 DevicePointer address(void* memory) { return reinterpret_cast<DevicePointer>(memory); }
@@ -65,7 +66,7 @@ void CudaMemory::free(void* memory) const noexcept {
 
 void CudaMemory::release_behind(void* memory, const std::vector<Stream>& streams) noexcept {
   if (memory == nullptr) return;
-  // Where even this fails, without a driver or host memory, giving the block up is the only safe end.
+  // If even this fails, without a driver or host memory, leaking the block is the only safe end.
   attempt(*context_, [&] {
     bury(dig(memory, streams));
     sweep();
@@ -98,7 +99,7 @@ void CudaMemory::record_end(Grave& grave, Stream stream) const {
     grave.kept = driver.cuEventRecord(event.get(), stream) != Result::success;
     if (!grave.kept) grave.events.push_back(std::move(event));
   } catch (const Error&) {
-    grave.kept = true;  // no event to be had
+    grave.kept = true;  // no event could be created
   }
 }
 

@@ -1,4 +1,4 @@
-// Device memory: allocated without blocking the GPU's work, released behind the work that uses it.
+// Device memory that is allocated without blocking the GPU's work, and released after the work that uses it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace vostok::device::cuda {
 
-/// Thread-safe. Memory comes from the user's allocator, else from a pool (so that freeing does not wait for the GPU), else,
-/// on drivers and devices without pools, from cuMemAlloc.
+/// Thread-safe. Memory comes from the user's allocator, else from a pool (so that freeing does not wait for the GPU)
+/// or, if driver or device have no pools, from cuMemAlloc.
 class CudaMemory {
  public:
   CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, const DeviceProperties& properties);
-  /// Waits for the work that released blocks wait for, then frees them.
+  /// Waits for the work that uses released blocks, then frees them.
   ~CudaMemory();
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;

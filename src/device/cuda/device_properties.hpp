@@ -1,4 +1,4 @@
-// What the driver says about one GPU.
+// Properties of one GPU as the driver reports them.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ DeviceProperties read_properties(const Driver& driver, DeviceHandle device);
 
 constexpr int oldest_capability = 75;
 
-/// FP32 lanes of one multiprocessor.
+/// FP32 lanes of one SM.
 int fp32_lanes(int capability);
 
 }  // namespace vostok::device::cuda

@@ -1,5 +1,5 @@
-// What is used of the CUDA driver API, declared here so that building needs no CUDA header. A test compares every
-// declaration with the toolkit's cuda.h and every symbol with its stub library where those are found.
+// The part of the CUDA driver API that is used, declared here so that building needs no CUDA header. A test compares
+// every declaration with the toolkit's cuda.h, and every symbol with its stub library, if those are installed.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ using StreamHandle = CUstream_st*;
 using DeviceHandle = int;
 using DevicePointer = unsigned long long;
 
-/// Any code can arrive; those that the library or its tests act on have a name here.
+/// Codes that the library or its tests act on have a name here; others may occur.
 enum class Result : unsigned {
   success = 0,
   invalid_value = 1,
@@ -212,7 +212,7 @@ struct DriverFunction {
   OPTIONAL(cuTensorMapEncodeTiled, EncodedTensorMap*, TensorDataType, unsigned, void*, const std::uint64_t*, const std::uint64_t*, \
            const std::uint32_t*, const std::uint32_t*, TensorInterleave, TensorSwizzle, TensorL2Promotion, TensorFill)
 
-/// The table of functions. Members carry the exported names, so that what is called is what was looked up.
+/// The table of functions. Members carry the exported names, so that the name called is the name looked up.
 struct DriverApi {
 #define VOSTOK_DECLARE(symbol, ...) DriverFunction<__VA_ARGS__> symbol{#symbol};
   VOSTOK_DRIVER_FUNCTIONS(VOSTOK_DECLARE, VOSTOK_DECLARE)

@@ -14,12 +14,12 @@ std::vector<std::string> candidates() {
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 
-/// How the driver answers in a child of fork.
+/// An explanation for failures in a child of fork.
 constexpr const char* fork_hint =
     "; a process that was forked off from one that uses CUDA cannot use it, "
     "and one that is started by exec can";
 
-/// Fills the table; the names of the required functions that are not there.
+/// Fills the table; returns the names of required functions that are missing.
 std::string load_table(const SharedObject& object, DriverApi& api) {
   std::string missing;
   const auto required = [&](auto& function) {
@@ -63,7 +63,7 @@ std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
     finding.state = fmt::format("found, but too old or not a driver (CUDA 11.8 or newer is needed): it has no {}", missing);
     return nullptr;
   }
-  // Where no GPU is visible, a driver that the parent asked ends the child that asks it again.
+  // If no GPU is visible, a driver already used by the parent kills a child that initialises it again.
   static const ProcessMark first_asked;
   if (!first_asked.is_here()) {
     finding.state = fmt::format("found, but not asked{}", fork_hint);

@@ -33,7 +33,7 @@ class Driver : public DriverApi {
   int version_ = 0;
 };
 
-/// What the search for a driver found: `driver` is empty where there is no usable one, and `findings` say why.
+/// Result of the search for a driver: `driver` is empty if there is no usable one, and `findings` say why.
 struct DriverSearch {
   std::shared_ptr<const Driver> driver;
   std::vector<Finding> findings;

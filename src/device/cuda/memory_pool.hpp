@@ -1,4 +1,4 @@
-// A pool of device memory: freed blocks are handed out again without asking the driver to map memory.
+// A pool of device memory, which reuses freed blocks without asking the driver to map memory again.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ class MemoryPool {
  public:
   static bool is_supported(const Driver& driver);
 
-  /// Freed memory up to `kept_bytes` stays in the pool. (The device's default pool keeps none: it is unmapped whenever a stream is waited for.)
+  /// Up to `kept_bytes` of freed memory stay in the pool. (The device's default pool keeps none: it unmaps at
+  /// every wait for a stream.)
   MemoryPool(const CudaContext& context, std::uint64_t kept_bytes);
-  /// Waits for what was freed.
+  /// Waits until freed memory is released.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
@@ -25,7 +26,7 @@ class MemoryPool {
 
  private:
   const CudaContext& context_;
-  OwnedStream stream_;  // has nothing but allocations and frees, so waiting for it is short
+  OwnedStream stream_;  // only allocations and frees, so that waiting for it is short
   PoolHandle handle_ = nullptr;
 };
 

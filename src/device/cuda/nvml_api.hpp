@@ -1,4 +1,4 @@
-// What is used of NVML, the management library that comes with the driver: the clocks while measuring.
+// The part of NVML, the driver's management library, that is used: clocks during measurements.
 #pragma once
 
 struct nvmlDevice_st;

@@ -1,5 +1,5 @@
-// What is used of NVRTC, declared here so that building needs no CUDA header. Compared with nvrtc.h by the same test
-// as driver_api.hpp.
+// The part of NVRTC that is used, declared here so that building needs no CUDA header. The test of
+// driver_api.hpp compares it with nvrtc.h.
 #pragma once
 
 #include <cstddef>

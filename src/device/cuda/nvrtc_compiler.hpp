@@ -13,7 +13,7 @@
 
 namespace vostok::device::cuda {
 
-/// NVRTC is searched for when it is first needed, so that the options (a part of every code key) are known without it.
+/// NVRTC is searched for on first use, so that the options (a part of every code key) are known without it.
 class NvrtcCompiler : public Compiler {
  public:
   explicit NvrtcCompiler(std::optional<std::filesystem::path> chosen) : chosen_(std::move(chosen)) {}
@@ -24,7 +24,7 @@ class NvrtcCompiler : public Compiler {
   bool identity_in_key() const override { return false; }
   Image compile(const Source& source) const override;
 
-  /// Opens NVRTC if that did not happen yet; an error is not remembered. Errors: no_compiler.
+  /// Opens NVRTC if it is not open yet; an error is not remembered. Errors: no_compiler.
   const Nvrtc& library() const;
 
  private:
@@ -33,12 +33,12 @@ class NvrtcCompiler : public Compiler {
   mutable std::shared_ptr<const Nvrtc> library_;
 };
 
-/// What to ask for: a cubin where NVRTC knows the architecture ("sm_90a" counts as 90), else PTX of the highest below it.
+/// The target of a compile: a cubin if NVRTC knows the architecture ("sm_90a" counts as 90), else PTX of the highest below it.
 struct CompileTarget {
   std::string option;  ///< "-arch=sm_90" or "-arch=compute_121"
   bool ptx = false;
 };
-/// Errors: compile_failed where neither is possible; `known` is ascending.
+/// Errors: compile_failed if neither is possible; `known` is ascending.
 CompileTarget choose_target(const std::string& architecture, const std::vector<int>& known);
 
 }  // namespace vostok::device::cuda

@@ -33,8 +33,9 @@ std::string build_from_ptx(const std::string& ptx) {
   return ptx.substr(first, ptx.find_first_not_of("0123456789.", first) - first);
 }
 
-/// None changes the code. Small programs compile faster without what --minimal leaves out (textures, the runtime's functions), which no template
-/// uses. Names of internal symbols hold a number that NVRTC draws from the clock: without a seed, the same code has another digest every second.
+/// None of these changes the code. Small programs compile faster without what --minimal omits (textures, the runtime's
+/// functions), which no template uses. NVRTC derives names of internal symbols from the clock: without a seed, the same
+/// code would have another digest every second.
 std::vector<std::string> known_process_options() { return {"--modify-stack-limit=false", "--no-cache", "--minimal", "--frandom-seed=vostok"}; }
 
 struct Attempt {
@@ -104,8 +105,8 @@ void NvrtcSearch::refuse(const fs::path& file, const std::string& doubt) {
   findings.push_back({.what = "nvrtc", .where = file.string(), .state = state});
 }
 
-/// Where it lies decides, and the path that this was found of is the one that is opened: a link on the way may be
-/// another by then. Nobody but root and the user can exchange anything on a trusted path.
+/// Decides by the file's place, and opens the very path that was checked: a link on the way may have changed since. On
+/// a trusted path only root and the user can exchange anything.
 bool NvrtcSearch::try_file(const fs::path& file, bool named) {
   const TrustedPath path = trusted_path(file);
   if (!named && !path.is_trusted()) {
@@ -121,7 +122,7 @@ bool NvrtcSearch::try_file(const fs::path& file, bool named) {
   return used;
 }
 
-/// A name that the loader looks up.
+/// Tries a name that the loader looks up.
 bool NvrtcSearch::try_open(const std::string& name) {
   Finding finding{.what = "nvrtc", .where = name, .state = {}};
   const SharedObject object = SharedObject::open(name, &finding.state);
@@ -144,9 +145,8 @@ bool NvrtcSearch::use(const SharedObject& object, Finding& finding) {
   return true;
 }
 
-/// NVRTC opens its builtins by plain name at the first compile and takes what the loader's cache has, unless they are
-/// loaded already. So those that lie beside it are loaded first, by absolute path. Where one is refused, so is NVRTC: it
-/// would find that one by itself.
+/// Loads the builtins that lie beside NVRTC first, by absolute path. Otherwise NVRTC opens them by plain name at the first
+/// compile and takes whatever the loader has cached. If they are refused, so is NVRTC, since it would find them by itself.
 bool NvrtcSearch::open_builtins(const fs::path& library, bool named) {
   std::error_code ignored;
   const fs::path folder = fs::weakly_canonical(library, ignored).parent_path();

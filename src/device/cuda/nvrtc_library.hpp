@@ -1,4 +1,4 @@
-// libnvrtc: found, loaded together with its builtins, and asked what it knows.
+// libnvrtc: found, loaded together with its builtins, and queried for its capabilities.
 #pragma once
 
 #include <filesystem>
@@ -23,12 +23,12 @@ class Nvrtc : public NvrtcApi {
   std::string identity() const;  ///< "nvrtc 13.0.88"
   const std::string& path() const { return path_; }
   const std::vector<int>& architectures() const { return architectures_; }  ///< 75, 80, ... ascending
-  /// Those that this version knows of the options that change how it works and not the code.
+  /// The options that this version knows among those that change how it works but not the code.
   const std::vector<std::string>& process_options() const { return process_options_; }
 
  private:
   friend struct NvrtcSearch;
-  std::string probe();  ///< asks all of the above; empty, or why this library cannot be used
+  std::string probe();  ///< queries all of the above; returns why this library cannot be used, or nothing
 
   std::string path_;
   std::string build_;
@@ -38,20 +38,20 @@ class Nvrtc : public NvrtcApi {
   std::vector<std::string> process_options_;
 };
 
-/// What the search found: `nvrtc` is empty where none is usable, and `findings` name every place looked at.
+/// Result of the search: `nvrtc` is empty if none is usable, and `findings` name every place searched.
 struct NvrtcSearch {
   std::shared_ptr<const Nvrtc> nvrtc;
   std::vector<Finding> findings;
 
-  /// In the order of the places.
+  /// Tries the places in order.
   static NvrtcSearch run(const std::vector<NvrtcPlace>& places);
 
  private:
-  /// A file that a place's pattern matches: refused, or opened by the path that it resolves to.
+  /// Tries a file that matches a place's pattern: refuses it, or opens it by its resolved path.
   bool try_file(const std::filesystem::path& file, bool named);
   bool try_open(const std::string& name);
   bool use(const SharedObject& object, Finding& finding);
-  /// False where one that lies beside the library is not to be loaded.
+  /// False if a builtins library beside NVRTC must not be loaded.
   bool open_builtins(const std::filesystem::path& library, bool named);
   void refuse(const std::filesystem::path& file, const std::string& doubt);
 };

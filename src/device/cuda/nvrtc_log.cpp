@@ -17,7 +17,7 @@ void for_each_line(std::string_view text, Visit&& visit) {
   }
 }
 
-/// The number that ends right before `label`, as in "Used 40 registers"; 0 where the line has no such label.
+/// The number right before `label`, as in "Used 40 registers"; 0 if the line has no such label.
 std::int64_t number_before(std::string_view line, std::string_view label) {
   const auto end = line.find(label);
   if (end == std::string_view::npos) return 0;

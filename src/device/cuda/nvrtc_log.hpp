@@ -1,4 +1,4 @@
-// What the compiler's log says about one kernel.
+// Reads the compiler's log of one kernel.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace vostok::device::cuda {
 
-/// Fills registers, spills, stack, static shared memory and warnings from a log made with --ptxas-options=-v.
-/// Functions that were not inlined have their own lines: registers and stack are the largest, spills the sum.
+/// Fills registers, spills, stack, static shared memory and warnings from a log made with --ptxas-options=-v. Functions
+/// that were not inlined have lines of their own: registers and stack are maxima, spills are sums.
 void read_resources(std::string_view log, Image& image);
 
 /// The errors of a log, without ptxas's statistics, cut to a readable length.

@@ -27,7 +27,7 @@ void add_toolkit(std::vector<NvrtcPlace>& places, const std::string& root, bool 
   for (const char* folder : {"/lib64", "/lib", "/targets/*/lib"}) places.push_back({.pattern = root + folder + file_pattern, .named = named});
 }
 
-/// Environments are named by the script that activates them, not by the user: their files must be trusted.
+/// Site-packages are named by the script that activates an environment, not by the user: their files must be trusted.
 void add_site_packages(std::vector<NvrtcPlace>& places, bool raised) {
   const auto add = [&](const std::string& folder) { places.push_back({.pattern = folder + wheel_pattern}); };
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {

@@ -1,4 +1,4 @@
-// Where NVRTC may lie. Only the file system and the environment are looked at; nothing is loaded.
+// Candidate places of NVRTC. Only the file system and the environment are read; nothing is loaded.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@ namespace vostok::device::cuda {
 struct NvrtcPlace {
   std::string pattern;
   bool loader_name = false;
-  bool named = false;  ///< by the user, who answers for it; what else is found must be trusted (base/trusted_path.hpp)
+  bool named = false;  ///< by the user, who answers for it; files found otherwise must be trusted (base/trusted_path.hpp)
 };
 
-/// In the order they are tried: `chosen` alone if given, else VOSTOK_NVRTC alone if set, else CUDA_HOME, CUDA_PATH, the
-/// toolkits under /usr/local, the usual site-packages, and the loader's names. A chosen path is a file or a folder, and
-/// nothing else is tried where it does not work. With privileges raised no variable names a place.
+/// In the order of the search: only `chosen` if given, else only VOSTOK_NVRTC if set, else CUDA_HOME, CUDA_PATH, the
+/// toolkits under /usr/local, the usual site-packages, and the loader's names. A chosen path is a file or a folder; if
+/// it does not work, nothing else is tried. With privileges raised no variable counts.
 std::vector<NvrtcPlace> nvrtc_places(const std::optional<std::filesystem::path>& chosen, bool raised = privileges_are_raised());
 
 /// The files that match, newest version first; links to one file count once.

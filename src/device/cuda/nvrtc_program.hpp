@@ -17,7 +17,7 @@ class NvrtcProgram {
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
   void add_expression(const std::string& expression);
-  /// The caller looks at the result: a refusal is not always an error.
+  /// The caller checks the result: a refusal is not always an error.
   NvrtcResult compile(const std::vector<std::string>& options);
   std::string log() const;
   std::string cubin() const;

@@ -1,5 +1,5 @@
-// Built without -fsanitize=thread, like everything that runs between CUDA threads: the only order that ThreadSanitizer
-// sees between them is the tokens published and observed here.
+// Built without -fsanitize=thread, like everything that runs between CUDA threads: the only order between them that
+// ThreadSanitizer sees comes from the tokens published and observed here.
 #include "device/emulator/block.hpp"
 
 #include <algorithm>

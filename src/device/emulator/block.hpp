@@ -1,5 +1,5 @@
-// Runs the blocks of a grid one after the other on one OS thread. A block's threads are fibers; they change only at
-// barriers and warp operations, in an order drawn anew at each.
+// Runs the blocks of a grid one after another on one OS thread. A block's threads are fibers; they switch only at
+// barriers and warp operations, in an order drawn anew each time.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace vostok::device::emulator {
 
-/// Threads that can go on, first in first out. Each is in it at most once.
+/// Threads that can continue, first in first out. Each is queued at most once.
 class ReadyThreads {
  public:
   bool empty() const { return count_ == 0; }
@@ -50,7 +50,7 @@ class Block {
 
  private:
   struct Warp {
-    unsigned lanes = 0;    ///< that exist
+    unsigned lanes = 0;    ///< number of existing lanes
     unsigned waiting = 0;  ///< in a warp operation
   };
   struct Barrier {
@@ -59,7 +59,7 @@ class Block {
     vostok_emulator::Place place = {};
     int first_thread = 0;
     int true_values = 0;
-    /// Results and ThreadSanitizer tokens of this barrier and the one before: a thread can be one behind, not two.
+    /// Results and ThreadSanitizer tokens of this barrier and the one before: a thread can lag by one barrier, not by two.
     unsigned generation = 0;
     std::array<int, 2> results = {};
     std::array<char, 2> tokens = {};

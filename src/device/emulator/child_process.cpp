@@ -27,7 +27,7 @@ class FileActions {
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
   void duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  /// Onto itself: it is not closed at exec then.
+  /// Duplicates the descriptor onto itself, so that it stays open at exec.
   void keep(int descriptor) { duplicate(descriptor, descriptor); }
   void open_null(int descriptor) { posix_spawn_file_actions_addopen(&actions_, descriptor, "/dev/null", O_RDONLY, 0); }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
@@ -51,9 +51,9 @@ class OwnGroup {
   posix_spawnattr_t attributes_ = {};
 };
 
-/// Its status, or nothing where it lives on after `limit`. A wait that ends by the clock would need a descriptor or a
-/// signal of the process. So the child is looked at, with pauses that are a small part of what it has taken.
-/// Where SIGCHLD is ignored nothing is left to wait for at the end: what the child wrote has to tell.
+/// The child's status, or nothing if it still runs after `limit`. A timed wait would need a descriptor or a signal of
+/// the process, so the child is polled, with pauses that are a small part of its time so far. If SIGCHLD is ignored
+/// there is nothing to wait for; the child's output must then tell.
 std::optional<int> end_within(pid_t child, std::chrono::milliseconds limit) {
   constexpr auto shortest = std::chrono::microseconds(100);
   constexpr auto longest = std::chrono::milliseconds(20);
@@ -70,7 +70,7 @@ std::optional<int> end_within(pid_t child, std::chrono::milliseconds limit) {
   }
 }
 
-/// The whole group. One that the system cannot end is not waited for.
+/// Kills the whole group. A process that the system cannot end is not waited for.
 int kill_group(pid_t child) {
   constexpr auto grace = std::chrono::seconds(5);
   kill(-child, SIGKILL);

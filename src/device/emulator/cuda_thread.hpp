@@ -1,4 +1,4 @@
-// One CUDA thread: what its kernel sees, its fiber, and what it waits for.
+// One CUDA thread: its view of the launch, its fiber, and what it waits for.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace vostok::device::emulator {
 
 class Block;
 
-/// Copies that were asked for and have not landed (cp.async), oldest first.
+/// Copies issued by cp.async that have not completed, oldest first.
 class PendingCopies {
  public:
   void add(const vostok_emulator::AsyncCopy& copy) {
-    const sanitizer::Unseen own_memory;  // it grows, and the block before left it
+    const sanitizer::Unseen own_memory;  // it grows, and may belong to the block before
     copies_.push_back({copy, group_});
   }
   void commit() { ++group_; }
@@ -53,7 +53,7 @@ struct CudaThread : vostok_emulator::Thread {
   Fiber fiber;
   int number = 0;  ///< in its block, x fastest
   State state = State::ready;
-  vostok_emulator::Place place = {};                      ///< of what it waits at
+  vostok_emulator::Place place = {};                      ///< where it waits
   const vostok_emulator::WarpRequest* request = nullptr;  ///< while in a warp operation
   PendingCopies copies;
   char arrived = 0;   ///< ThreadSanitizer token: this lane reached a warp operation

@@ -1,4 +1,4 @@
-// The emulator's device memory: each allocation touches an inaccessible page, and starts as NaN.
+// The emulator's device memory: each allocation borders an inaccessible page, and starts as NaN.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class DeviceMemory {
   DeviceMemory(Guard guard, std::shared_ptr<Allocator> allocator, std::int64_t capacity_bytes)
       : guard_(guard), allocator_(std::move(allocator)), capacity_bytes_(capacity_bytes) {}
 
-  /// With Guard::end the memory ends within 15 bytes of the guard, so it is 256-byte aligned only where `bytes` is a
-  /// multiple of 256, else 16-byte aligned. A user's allocator has no guards.
-  /// Errors: out_of_memory, invalid_argument (misaligned memory of the user's allocator).
+  /// With Guard::end the memory ends within 15 bytes of the guard, so that it is 256-byte aligned only if `bytes` is a
+  /// multiple of 256, else 16-byte aligned. A user's allocator has no guards. Errors: out_of_memory, invalid_argument
+  /// (misaligned memory of the user's allocator).
   void* allocate(std::int64_t bytes);
   void release(void* memory) noexcept;
   bool contains(const void* pointer) const;
@@ -28,7 +28,7 @@ class DeviceMemory {
  private:
   struct Allocation {
     std::int64_t bytes = 0;
-    Pages pages;  ///< absent where the user's allocator gave it
+    Pages pages;  ///< absent if the user's allocator provided the memory
   };
 
   using Live = std::map<std::uintptr_t, Allocation>;

@@ -1,4 +1,4 @@
-// Why a block cannot go on, in words. Built without -fsanitize=thread, as block.cpp says.
+// Describes why a block cannot continue. Built without -fsanitize=thread, as block.cpp says.
 #include <map>
 #include <string>
 #include <tuple>

@@ -24,7 +24,7 @@ namespace vostok::device {
 namespace emulator {
 namespace {
 
-// Limits like a large GPU's (sm_90), so that rules admit what a GPU admits.
+// Limits of a large GPU (sm_90), so that rules admit what they admit on one.
 constexpr int block_shared_bytes = 232448;
 constexpr int multiprocessor_shared_bytes = 233472;
 constexpr int reserved_shared_bytes = 1024;  // per block
@@ -35,7 +35,7 @@ constexpr int multiprocessor_blocks = 32;
 constexpr std::size_t most_argument_bytes = 4096;
 constexpr unsigned most_grid_yz = 65535;
 
-/// A worker's stacks are two mappings a thread, and a process may have 65,530.
+/// Each thread's stack needs two mappings, and a process may have 65,530.
 constexpr int most_workers = 24;
 
 int worker_count() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_workers); }

@@ -1,4 +1,4 @@
-// A computation on a stack of its own, resumed and suspended by one OS thread.
+// A computation on its own stack, resumed and suspended by one OS thread.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -14,11 +14,11 @@ class Fiber {
   Fiber(const Fiber&) = delete;  // the suspended computation holds its address
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Prepares `body(argument)`, which must not throw; it starts at the first resume. The one before must have ended.
+  /// Prepares `body(argument)`, which must not throw; it starts at the first resume. A previous computation must have ended.
   void start(Stack stack, void (*body)(void*), void* argument);
   /// Runs it until it suspends or ends.
   void resume();
-  /// Called by the computation itself: goes back to whoever resumed it.
+  /// Called by the computation itself: returns to whoever resumed it.
   void suspend();
 
  private:

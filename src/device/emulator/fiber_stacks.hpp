@@ -15,7 +15,7 @@ struct Stack {
 
 class FiberStacks {
  public:
-  /// At least `count` stacks from now on; those handed out before are gone. Errors: out_of_memory.
+  /// Provides at least `count` stacks; those handed out before become invalid. Errors: out_of_memory.
   void reserve(std::size_t count);
   Stack at(std::size_t i) const;
 

@@ -25,14 +25,14 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// PATH is not asked.
+/// A program of the system, without a search of PATH.
 std::string system_program(const std::string& name) { return name.find('/') == std::string::npos ? "/usr/bin/" + name : name; }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const char* sanitizer_name() { return sanitizer::address ? "address" : sanitizer::thread ? "thread" : "none"; }
 
-/// On a GPU a fused multiply-add is one instruction. Where the host has it too it is not a call.
+/// On a GPU a fused multiply-add is one instruction. If the host has it too, it need not be a call.
 bool host_has_fma() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("fma") != 0;
@@ -41,9 +41,9 @@ bool host_has_fma() {
 #endif
 }
 
-/// Flags that change the code. Kernels load vectors through casts (no strict aliasing), are cancelled by an exception
-/// of the emulator that passes through their frames (unwind tables), and must not be merged with one another by the
-/// loader (hidden, no unique symbols). A misaligned vector access is a fault on a GPU, so it traps here.
+/// Flags that change the code. Kernels load vectors through casts (no strict aliasing); an exception of the emulator
+/// that cancels them passes through their frames (unwind tables); and the loader must not merge them (hidden, no unique
+/// symbols). A misaligned vector access is a fault on a GPU, so it traps here.
 std::vector<std::string> code_flags(bool is_clang) {
   std::vector<std::string> flags = {"-std=c++20",
                                     "-O2",
@@ -64,7 +64,7 @@ std::vector<std::string> code_flags(bool is_clang) {
   return flags;
 }
 
-/// A kernel takes a second; a busy machine, a sanitizer and a slow disk may make a hundred of it.
+/// A kernel takes a second; a busy machine, a sanitizer and a slow disk may make that a hundred.
 constexpr std::chrono::seconds usual_limit{300};
 constexpr const char* limit_variable = "VOSTOK_CXX_TIMEOUT";
 
@@ -111,7 +111,7 @@ class HostCompiler final : public Compiler {
       check(run_child({.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}, .bare = raised_}), source, command_text_);
     }
     const MemoryFile library("vostok-kernel");
-    // The compiler's driver would want a temporary folder to link; the linker does not.
+    // The compiler's driver would need a temporary folder to link; the linker does not.
     std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",         "now", "-z",
                                              "noexecstack", "-o",      library.path(),   object.path()};
     link_command.insert(link_command.end(), libraries_.begin(), libraries_.end());
@@ -149,7 +149,7 @@ class HostCompiler final : public Compiler {
            first_errors(result.log));
   }
 
-  /// The first lines that name an error, or the log's start where none does.
+  /// The first lines that name an error, or the log's start if none does.
   static std::string first_errors(const std::string& log) {
     constexpr int most_lines = 8;
     std::istringstream stream(log);

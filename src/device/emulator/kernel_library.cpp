@@ -11,9 +11,9 @@ namespace vostok::device::emulator {
 
 namespace {
 
-/// A path that no other loaded library has: the loader takes an equal path for an equal library. A descriptor's number
-/// is soon used again, and the number of the file itself only once it is unloaded. So that is written into the path, in
-/// what a path may have any number of: "/" is a 0 and "./" a 1.
+/// A path that no other loaded library has, since the loader takes equal paths for equal libraries. A descriptor's
+/// number is soon reused, but a file's own number only after it is unloaded. So that number is encoded in the path, by
+/// elements that a path may repeat: "/" is a 0 and "./" a 1.
 std::string unique_path(const MemoryFile& file) {
   struct stat status{};
   if (fstat(file.descriptor(), &status) != 0) fail(ErrorCode::io_failure, "cannot read the number of a file in memory");

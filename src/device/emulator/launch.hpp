@@ -22,7 +22,7 @@ struct Launch {
   vostok_emulator::Index block = {1, 1, 1};
   std::size_t shared_bytes = 0;
   Order order = {};
-  /// ThreadSanitizer: what every thread did comes before what the launch's caller does next.
+  /// A ThreadSanitizer token: what every thread did comes before what the launch's caller does next.
   void* finished = nullptr;
 
   int threads() const { return static_cast<int>(block.x * block.y * block.z); }

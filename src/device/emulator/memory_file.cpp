@@ -15,15 +15,14 @@ namespace vostok::device::emulator {
 
 namespace {
 
-/// What a process reads when it has no descriptor left.
+/// The message for a process without free descriptors.
 std::string descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   return fmt::format("; this process may have {} (ulimit -n)", limit.rlim_cur);
 }
 
-/// The descriptor, moved clear of standard streams that are closed here, and of those that scripts around a compiler
-/// open.
+/// The descriptor, moved above standard streams that may be closed here, and above those that scripts around a compiler open.
 int moved_up(int descriptor) {
   constexpr int roomy = 100;
   for (const int lowest : {roomy, STDERR_FILENO + 1}) {

@@ -1,4 +1,4 @@
-// A file in memory (memfd): what the compiler reads and writes, so that no temporary folder is needed.
+// A file in memory (memfd) for the compiler's input and output, so that no temporary folder is needed.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace vostok::device::emulator {
 
 class MemoryFile {
  public:
-  /// Errors: io_failure, which names the limit where no descriptor is left.
+  /// Errors: io_failure, which names the limit if no descriptor is left.
   explicit MemoryFile(const char* name, std::string_view content = {});
   ~MemoryFile();
   MemoryFile(MemoryFile&& other) noexcept;
@@ -17,7 +17,7 @@ class MemoryFile {
   int descriptor() const { return descriptor_; }
   /// Everything in it.
   std::string read() const;
-  /// A path that opens it in this process, and in a child that shares it, valid while this object lives.
+  /// A path that opens it in this process, and in a child that shares it, as long as this object lives.
   std::string path() const;
 
  private:

@@ -7,7 +7,7 @@ namespace vostok::device::emulator {
 
 std::size_t page_bytes();
 
-/// A mapping of whole pages, all inaccessible at first. Absent after a failure: ask with `operator bool`.
+/// A mapping of whole pages, all inaccessible at first. Empty after a failure: check `operator bool`.
 class Pages {
  public:
   Pages() = default;
@@ -19,9 +19,9 @@ class Pages {
   explicit operator bool() const { return begin_ != nullptr; }
   unsigned char* begin() const { return begin_; }
   std::size_t bytes() const { return bytes_; }
-  /// Makes whole pages readable and writable; false where the system refuses.
+  /// Makes whole pages readable and writable; false if the system refuses.
   bool open(std::size_t offset, std::size_t bytes) const;
-  /// Replaces whole open pages by fresh ones, so that ThreadSanitizer forgets who used them.
+  /// Replaces whole open pages by new ones, so that ThreadSanitizer forgets who used them.
   bool renew(std::size_t offset, std::size_t bytes) const;
 
  private:

@@ -26,14 +26,14 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Puts ascending thread numbers into the order in which they run next.
+/// Reorders ascending thread numbers into the order in which they run next.
 inline void arrange(std::span<int> threads, Order::Kind kind, Random& random) {
   if (kind == Order::Kind::reverse) std::reverse(threads.begin(), threads.end());
   if (kind == Order::Kind::seeded)
     for (std::size_t i = threads.size(); i > 1; --i) std::swap(threads[i - 1], threads[random.below(i)]);
 }
 
-/// A bijection of [0, count) that needs no memory: blocks are too many to list.
+/// A bijection of [0, count) that needs no memory: there are too many blocks to list.
 class BlockOrder {
  public:
   BlockOrder(Order order, std::uint64_t count);

@@ -1,4 +1,4 @@
-// Streams of a synchronous device: work runs at once, except on a stream that records it.
+// Streams of a synchronous device: work runs at once, except on a recording stream.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ class Recorder {
  public:
   using Work = std::function<void()>;
 
-  /// Runs `work`, or keeps it where `stream` is recording.
+  /// Runs `work`, or stores it if `stream` is recording.
   void queue(Stream stream, const Work& work);
   bool is_recording(Stream stream) const;
-  /// Calls `enqueue` once with a stream of its own and keeps what it queues there, as a GPU's graph does: kernels and
-  /// memory must live as long as the sequence.
+  /// Calls `enqueue` once with a separate stream and stores what it queues there, like a CUDA graph: kernels and memory
+  /// must outlive the sequence.
   std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue);
 
  private:

@@ -1,5 +1,5 @@
-// What AddressSanitizer and ThreadSanitizer have to be told about fibers and guarded memory. Every function is empty
-// without them. The scheduler is built without -fsanitize=thread, so the build defines VOSTOK_THREAD_SANITIZER for it.
+// Calls that tell AddressSanitizer and ThreadSanitizer about fibers and guarded memory. Every function is empty without
+// them. The scheduler is built without -fsanitize=thread, so the build defines VOSTOK_THREAD_SANITIZER for it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ inline void forbid(const void* begin, std::size_t bytes) { __asan_poison_memory_
 inline void permit(const void* begin, std::size_t bytes) { __asan_unpoison_memory_region(begin, bytes); }
 /// Before a switch to the stack given; `saved` is null on a fiber's last switch.
 inline void leave_stack(void** saved, const void* bottom, std::size_t bytes) { __sanitizer_start_switch_fiber(saved, bottom, bytes); }
-/// After a switch, on the new stack; gives the stack that was left.
+/// After a switch, on the new stack; returns the stack that was left.
 inline void enter_stack(void* saved, const void** bottom, std::size_t* bytes) { __sanitizer_finish_switch_fiber(saved, bottom, bytes); }
 #else
 inline constexpr bool address = false;
@@ -47,7 +47,7 @@ inline constexpr bool thread = true;
 inline void* create_fiber() { return __tsan_create_fiber(0); }
 inline void destroy_fiber(void* fiber) { __tsan_destroy_fiber(fiber); }
 inline void* current_fiber() { return __tsan_get_current_fiber(); }
-/// Without an order between the two: CUDA threads are ordered by barriers and warp operations alone.
+/// Establishes no order between the two: only barriers and warp operations order CUDA threads.
 inline void switch_to(void* fiber) { __tsan_switch_to_fiber(fiber, __tsan_switch_to_fiber_no_sync); }
 inline void publish(void* token) { __tsan_release(token); }
 inline void observe(void* token) { __tsan_acquire(token); }
@@ -65,9 +65,9 @@ inline void begin_unseen() {}
 inline void end_unseen() {}
 #endif
 
-/// While one lives, ThreadSanitizer does not see what this CUDA thread does. For the emulator's own memory: a worker runs one block after
-/// another in the same memory, and its CUDA threads never at once, but between those of two blocks ThreadSanitizer knows no order. It sees
-/// memory that is allocated, moved and freed even by code that is built without it.
+/// Hides a CUDA thread's accesses from ThreadSanitizer while it lives, for the emulator's own memory. A worker runs
+/// blocks one after another in the same memory, but ThreadSanitizer knows no order between the CUDA threads of two
+/// blocks. It sees allocations, moves and frees even in code built without it.
 class Unseen {
  public:
   Unseen() { begin_unseen(); }

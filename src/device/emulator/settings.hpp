@@ -1,4 +1,4 @@
-// How the emulator orders threads and guards memory: the same for every launch of one device.
+// The emulator's order of threads and guards of memory, the same for all launches of one device.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Order {
   std::uint64_t seed = 1;
 };
 
-/// Which end of an allocation touches an inaccessible page.
+/// The end of an allocation that borders an inaccessible page.
 enum class Guard { end, start };
 
 struct Settings {

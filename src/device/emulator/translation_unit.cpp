@@ -11,7 +11,7 @@
 namespace vostok::device::emulator {
 namespace {
 
-/// Each after what it includes. entry.h stands last, after the kernel.
+/// Each file after those that it includes. entry.h comes last, after the kernel.
 constexpr std::array<std::string_view, 6> shim_order = {"runtime.h", "keywords.h", "vectors.h", "math.h", "synchronise.h", "atomics.h"};
 constexpr std::string_view shim_entry = "entry.h";
 
@@ -21,13 +21,13 @@ std::string_view shim(std::string_view name) {
   fail(ErrorCode::internal, "cannot compile for the emulator: its shim has no {}", name);
 }
 
-/// Whether the line is resolved by writing the files one after the other.
+/// Whether an include line is replaced by concatenating the files.
 bool is_resolved(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   return line.starts_with("#pragma once") || line.starts_with("#include \"");
 }
 
-/// `text` with resolved lines emptied, so that the others keep their numbers.
+/// Appends `text` with replaced lines emptied, so that line numbers stay the same.
 void append(std::string& unit, std::string_view name, std::string_view text) {
   unit += fmt::format("#line 1 \"{}\"\n", name);
   while (!text.empty()) {

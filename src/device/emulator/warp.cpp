@@ -21,13 +21,14 @@ void for_each_lane(unsigned mask, Visit&& visit) {
   for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
-/// Whether two lanes are in one operation. A __syncwarp may meet one elsewhere in the text (PTX ISA, bar.warp.sync).
+/// Whether two lanes take part in the same operation. A __syncwarp may pair with one elsewhere in the
+/// text (PTX ISA, bar.warp.sync).
 bool agree(const WarpRequest& a, const WarpRequest& b) {
   if (a.kind != b.kind) return false;
   return a.kind == WarpKind::synchronize || (a.place.line == b.place.line && std::strcmp(a.place.file, b.place.file) == 0);
 }
 
-/// What `request` gets from the lanes that take part (null: it does not).
+/// Computes the result of `request` from the participating lanes (null: not participating).
 void deliver(const WarpRequest& request, const std::array<const WarpRequest*, warp_lanes>& lanes) {
   constexpr unsigned long long nothing = ~0ULL;
   if (request.kind == WarpKind::exchange) {
@@ -75,7 +76,7 @@ void Block::complete_warp_operation(unsigned members, int first_thread) {
   for_each_lane(members, [&](unsigned lane) {
     const CudaThread& thread = warp[lane];
     if (first == nullptr) first = &thread;
-    // A lane that waits with another mask may still come here after its own operation.
+    // A lane that waits with another mask may still arrive here after its own operation.
     if (thread.request->mask != first->request->mask) complete = false;
     else if (!agree(*thread.request, *first->request))
       fail(fmt::format("divergent warp operations: thread {} waits in the one of {}:{}, thread {} in that of {}:{}", first->number, first->place.file,

@@ -17,7 +17,7 @@ struct WorkerPool::Job {
   BlockOrder order;
   std::atomic<std::uint64_t> next = 0;
   std::atomic<bool> failed = false;
-  // Below: under the pool's mutex.
+  // Guarded by the pool's mutex.
   int active = 0;
   bool exhausted = false;
   std::exception_ptr error;

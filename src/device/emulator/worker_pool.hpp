@@ -1,4 +1,4 @@
-// The OS threads that run blocks. Started at the first launch, kept until the device goes.
+// The OS threads that run blocks. Started at the first launch, kept until the device is destroyed.
 #pragma once
 
 #include <condition_variable>
@@ -24,10 +24,10 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int workers() const { return workers_; }
-  /// Runs every block of the grid and returns when all have ended. Thread-safe. Errors: the first failed block's; the
-  /// blocks not begun by then do not run.
+  /// Runs every block of the grid and returns when all have ended. Thread-safe. Errors: the first failed block's;
+  /// blocks not started by then do not run.
   void run(const Launch& launch);
-  /// Of the launches so far. Thread-safe.
+  /// The progress of the launches so far. Thread-safe.
   LaunchProgress progress() const;
 
  private:

@@ -28,7 +28,7 @@ struct Board {
 
 constexpr std::int64_t mib = 1 << 20;
 
-/// By capability; the first of each is the usual one.
+/// By capability; the first board of each is the usual one.
 constexpr std::array boards = {
     Board{"Tesla T4", 75, 40, 1590, 5001, 256, 15'100 * mib, 4 * mib},
     Board{"NVIDIA A100-SXM4-80GB", 80, 108, 1410, 1593, 5120, 81'100 * mib, 40 * mib},
@@ -45,15 +45,15 @@ constexpr std::array boards = {
 /// Limits of an architecture, from the CUDA programming guide's table of compute capabilities.
 struct Limits {
   int least_capability;
-  int shared_kib;  ///< of a multiprocessor
-  int threads;     ///< of a multiprocessor
+  int shared_kib;  ///< of an SM
+  int threads;     ///< of an SM
 };
 constexpr std::array limits = {Limits{75, 64, 1024},  Limits{80, 164, 2048}, Limits{86, 100, 1536},  Limits{87, 164, 1536},
                                Limits{88, 100, 1536}, Limits{90, 228, 2048}, Limits{110, 228, 1536}, Limits{120, 100, 1536}};
 constexpr int registers = 65536;
 constexpr int kib = 1024;
 
-/// The last of `list` that is not newer.
+/// The last entry of `list` that is not newer.
 template <class List, class Capability>
 const auto& not_newer(const List& list, int capability, Capability&& of) {
   const auto* found = &list.front();
@@ -62,7 +62,7 @@ const auto& not_newer(const List& list, int capability, Capability&& of) {
   return *found;
 }
 
-/// 90 of "sm_90"; 0 where it is none that this library runs on.
+/// 90 of "sm_90"; 0 if this library does not run on it.
 int capability_of(std::string_view architecture) {
   const auto name = parse_architecture(architecture);
   return name && name->suffix.empty() && name->capability >= cuda::oldest_capability ? name->capability : 0;
@@ -77,10 +77,10 @@ const Board& usual_board(int capability) {
   return not_newer(boards, capability, [](const Board& board) { return board.capability; });
 }
 
-/// `board` as one of `capability`.
+/// A description of `board` with the limits of `capability`.
 Description describe_board(const Board& board, int capability) {
   const Limits& limit = not_newer(limits, capability, [](const Limits& each) { return each.least_capability; });
-  const int reserved_kib = capability >= 80 ? 1 : 0;  // for the system, of each block
+  const int reserved_kib = capability >= 80 ? 1 : 0;  // for the system, per block
   Description description{.max_shared_bytes = (limit.shared_kib - reserved_kib) * kib,
                           .shared_bytes_per_multiprocessor = limit.shared_kib * kib,
                           .registers_per_multiprocessor = registers,

@@ -1,5 +1,6 @@
-// GPUs that need not be here: what planning asks of one. Sizes of the H200 are what its driver reports; the others' are the published ones,
-// near enough to predict with and to find choices tuned on that model (plan/nearest.hpp allows memory sizes 10 % apart).
+// GPUs that need not be present, with the properties that planning needs. Sizes of the H200 are from its driver; the
+// others are published values, close enough to predict with and to find choices tuned on that model (plan/nearest.hpp
+// allows memory sizes 10 % apart).
 #pragma once
 
 #include <string>
@@ -17,12 +18,12 @@ struct Description {
   int threads_per_multiprocessor = 0;
 };
 
-/// The names that `describe` knows.
+/// The names known to `describe`.
 std::vector<std::string> board_names();
 
-/// A GPU by its driver's name ("NVIDIA H200"), by its architecture ("sm_90": the usual board of it, or of the nearest older one), or by its
-/// fields as a tuning.db keeps them ("architecture=sm_90 multiprocessors=78 name=..."; base/field_map.hpp), of which architecture is needed
-/// and the rest is that architecture's usual board's where it is not given. Errors: invalid_argument naming what is known.
+/// A GPU by its driver's name ("NVIDIA H200"), by its architecture ("sm_90": its usual board, or that of the nearest older one), or
+/// by its fields as a tuning.db keeps them ("architecture=sm_90 multiprocessors=78 name=..."; base/field_map.hpp). Of the fields
+/// only architecture is required; the others default to those of its usual board. Errors: invalid_argument naming what is known.
 Description describe(const std::string& what);
 
 }  // namespace vostok::device::offline

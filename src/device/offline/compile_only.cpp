@@ -1,4 +1,4 @@
-// A device that is not here: plans for it are decided and compiled, and nothing runs.
+// A device that is not present: plans for it are decided and compiled, and nothing runs.
 #include <cstdlib>
 #include <cstring>
 
@@ -24,14 +24,14 @@ class CompileOnly final : public Device {
   int registers_per_multiprocessor() const override { return description_.registers_per_multiprocessor; }
   int threads_per_multiprocessor() const override { return description_.threads_per_multiprocessor; }
 
-  /// Its driver is taken to be new; families ask where its architecture has them.
+  /// Assumes a new driver; families check whether their architecture has tensor maps.
   bool has_tensor_maps() const override { return true; }
   const Compiler& compiler() const override { return *compiler_; }
   std::shared_ptr<const Kernel> load(const Image&, std::int64_t) override { return std::make_shared<const KernelElsewhere>(); }
   void launch(Stream, const Kernel&, const LaunchShape&, const void*, std::size_t) const override { fail_absent("launch a kernel"); }
   std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>&) override { fail_absent("measure"); }
 
-  // Memory has addresses and no content: what is asked for is never touched.
+  // Memory has addresses but no content, since it is never touched.
   void* allocate(std::int64_t bytes) override {
     constexpr std::size_t alignment = 256;
     void* const memory = std::aligned_alloc(alignment, (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment);
@@ -41,7 +41,7 @@ class CompileOnly final : public Device {
   void release_behind(void* memory, const std::vector<Stream>&) noexcept override { std::free(memory); }
   void fill(Stream, void*, int, std::int64_t) const override {}
   void copy_to_device(void*, const void*, std::int64_t, Stream) override {}
-  /// What kernels would have counted is not known here; the steps that follow are sized for a few of everything.
+  /// Counts that kernels would have written are unknown here; later steps are sized for a few of everything.
   void copy_to_host(void* destination, const void*, std::int64_t bytes, Stream) override {
     std::memset(destination, 0, static_cast<std::size_t>(bytes));
     if (bytes > 0) *static_cast<char*>(destination) = 1;
@@ -64,7 +64,7 @@ class CompileOnly final : public Device {
   std::shared_ptr<const Compiler> compiler_;
 };
 
-/// The emulator's kernels, without running them.
+/// Compiles the emulator's kernels without running them.
 std::shared_ptr<Device> compile_for_emulator() {
   const std::shared_ptr<Device> emulator = open_emulator({});
   return std::make_shared<CompileOnly>(offline::Description{.info = emulator->info(),
