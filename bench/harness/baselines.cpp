@@ -26,7 +26,7 @@ std::size_t column(const std::vector<std::string>& header, const char* name) {
   return static_cast<std::size_t>(position - header.begin());
 }
 
-/// Where the cells of a problem are.
+/// The columns of a problem's cells.
 struct Columns {
   std::size_t file, rows, cols, sparsity, row_variation;
   std::optional<std::size_t> n;

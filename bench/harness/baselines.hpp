@@ -1,4 +1,4 @@
-// Times that others reached elsewhere, from a CSV file.
+// Times measured elsewhere by others, from a CSV file.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace vostok::bench {
 
-/// Microseconds per call, by peer; one that did not run the case (-1 in the file) is not there.
+/// Microseconds per call, by peer; a peer that did not run the case (-1 in the file) is missing.
 using Baseline = std::map<std::string, double>;
 
-/// What of a file is read. Beside these: set_or_file, sparsity and row_cov.
+/// The columns that are read, besides set_or_file, sparsity and row_cov.
 struct BaselineColumns {
   struct Time {
     const char* column;
@@ -24,23 +24,23 @@ struct BaselineColumns {
   };
   const char* rows;
   const char* cols;
-  const char* n;  ///< nullptr where the operation has none: of cases that differ in nothing else, each peer's fastest time is kept
+  const char* n;  ///< nullptr if the operation has none: of cases that are otherwise equal, each peer's fastest time is kept
   std::vector<Time> times;
 };
 
 class Baselines {
  public:
   Baselines() = default;
-  /// A header line that names the columns, in any order among others, then a line a case. A set_or_file that does not end in .smtx is
-  /// a set of generated matrices. Errors: invalid_argument naming the column or line.
+  /// Parses a header line that names the columns, in any order among others, then one line for each case. A set_or_file
+  /// that does not end in .smtx is a set of generated matrices. Errors: invalid_argument naming the column or line.
   static Baselines parse(std::string_view csv, const BaselineColumns& columns);
   /// Errors: io_failure, invalid_argument.
   static Baselines read(const std::filesystem::path& path, const BaselineColumns& columns);
 
-  /// The case of this problem, whose matrix has these sizes; empty where there is none.
+  /// The case of this problem, whose matrix has these sizes; empty if there is none.
   Baseline find(const Problem& problem, std::int64_t rows, std::int64_t cols) const;
 
-  /// The cases whose matrices are generated, as problems, in the file's order.
+  /// The cases with generated matrices, as problems, in the file's order.
   const std::vector<Problem>& generated() const { return generated_; }
 
  private:

@@ -11,7 +11,7 @@ namespace vostok::bench {
 namespace {
 
 constexpr double width = 720, height = 440, left = 72, right = 176, top = 56, bottom = 56;  // margins hold axis labels and the legend
-/// Of middle lightness: each has contrast to white and to black.
+/// Colours of middle lightness, which contrast with white and with black.
 constexpr std::array colours = {"#2f7de1", "#e07b10", "#1f9d5b", "#d9483b", "#8f63e8", "#0f9aa8", "#d0529b", "#9a8a1c", "#7a828c"};
 constexpr const char* text_colour = "#7a828c";
 
@@ -33,7 +33,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// Where values lie on one axis of the picture.
+/// Maps values to positions along one axis.
 class Scale {
  public:
   Scale(const Range& values, const Axis& axis, double from, double to)

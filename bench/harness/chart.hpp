@@ -10,7 +10,7 @@ namespace vostok::bench {
 struct Series {
   std::string name = {};
   std::vector<std::pair<double, double>> points = {};  ///< in the order in which a line joins them
-  bool joined = true;                                  ///< false: points alone
+  bool joined = true;                                  ///< false: only points
 };
 
 struct Axis {
@@ -26,10 +26,11 @@ struct Chart {
   std::vector<Series> series = {};
 };
 
-/// Ticks at round numbers that cover [least, most]; at 1, 2 and 5 times powers of ten where logarithmic (then both must be positive).
+/// Ticks at round numbers that cover [least, most] or, if logarithmic, at 1, 2 and 5 times powers of ten
+/// (then both must be positive).
 std::vector<double> ticks(double least, double most, bool logarithmic);
 
-/// Points that are not finite, or not positive on a logarithmic axis, are left out. Errors: invalid_argument (nothing is left).
+/// Points that are not finite, or not positive on a logarithmic axis, are omitted. Errors: invalid_argument (nothing is left).
 std::string to_svg(const Chart& chart);
 
 }  // namespace vostok::bench

@@ -8,7 +8,7 @@
 
 namespace vostok::bench {
 
-/// One problem, timed for both. A spread that is not known is 0.
+/// One problem, timed for both. An unknown spread is 0.
 struct TimePair {
   std::string label = {};
   double ours_us = 0;
@@ -19,17 +19,17 @@ struct TimePair {
   double ratio() const { return other_us / ours_us; }  ///< above 1: ours is faster
 };
 
-/// Where the other takes less than this, what a launch costs decides and not the kernel.
+/// Below this time of the other, launch costs dominate over the kernel.
 inline constexpr double short_us = 4.0;
-/// What ours may take more then.
+/// The extra time that ours may take then.
 inline constexpr double short_allowance_us = 0.3;
 
 struct Comparison {
   std::size_t problems = 0;
-  double geomean = 1;                ///< of the ratios; 1 where there are no problems
+  double geomean = 1;                ///< of the ratios; 1 if there are no problems
   double at_least_as_fast = 0;       ///< share of problems, 0 to 1
-  double with_allowance = 0;         ///< likewise, with short_allowance_us where the other takes less than short_us
-  double within_noise = 0;           ///< likewise, slower by no more than both spreads together
+  double with_allowance = 0;         ///< share of problems, with short_allowance_us added if the other takes less than short_us
+  double within_noise = 0;           ///< share of problems in which ours is slower by no more than both spreads together
   std::vector<TimePair> worst = {};  ///< smallest ratio first, at most ten
 };
 

@@ -13,12 +13,12 @@ namespace vostok::bench {
 
 class Comparisons {
  public:
-  /// One problem against one other; it counts in its group and in "all".
+  /// Adds one problem against one other; it counts in its group and in "all".
   void add(const std::string& other, const std::string& group, const TimePair& pair);
 
   /// {other: {group: {problems, geomean, at_least_as_fast, with_allowance, within_noise}, worst: [...]}}
   Json to_json() const;
-  /// Markdown: a line per other and group, then each other's worst problems. Empty where nothing was compared.
+  /// Markdown: a line for each other and group, then each other's worst problems. Empty if nothing was compared.
   std::string table() const;
 
  private:
@@ -26,7 +26,7 @@ class Comparisons {
     std::string name;
     std::map<std::string, std::vector<TimePair>> groups;
   };
-  std::vector<Other> others_;  ///< in the order they came
+  std::vector<Other> others_;  ///< in the order of their first pair
 };
 
 }  // namespace vostok::bench

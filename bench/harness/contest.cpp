@@ -7,7 +7,7 @@ namespace vostok::bench {
 
 namespace {
 
-/// A way whose arithmetic admits more than ours is held to: only its error decides then.
+/// Replaces the tolerance if a way's arithmetic admits a larger one than ours must meet: only its error counts then.
 void hold_to(tune::Check& check, double tolerance) {
   if (tolerance <= check.tolerance) return;
   check.tolerance = tolerance;

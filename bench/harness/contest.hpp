@@ -1,4 +1,4 @@
-// One problem run in several ways: each verified through the problem's case, those that are right timed side by side.
+// Runs one problem in several ways: verifies each through the problem's case, and times the correct ones side by side.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace vostok::bench {
 
-/// What one way did to the output, and how long it takes.
+/// The result of one way: its output's check, and its time.
 struct Measured {
   std::string peer = {};  ///< empty: ours
   std::string variant = {};
@@ -20,11 +20,11 @@ struct Measured {
   bool counts() const { return timed.timing.has_value() && check.wrong.empty(); }
 };
 
-/// One result a run, in order. Operands, memory and streams are the same for all. A run that fails, while it is verified or timed, has a
-/// failure; one whose output is wrong is timed all the same.
+/// One result for each run, in order. Operands, memory and streams are the same for all. A run that fails, during
+/// verification or timing, has a failure; one whose output is wrong is timed all the same.
 std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands, const std::vector<PeerRun>& runs, int rounds);
 
-/// {median_us, spread_us, launches, rounds, error, tolerance, verified, wrong}; with `failure` instead of times where there are none.
+/// {median_us, spread_us, launches, rounds, error, tolerance, verified, wrong}; with `failure` instead of times if there are none.
 Json measured_json(const Measured& measured);
 
 }  // namespace vostok::bench

@@ -14,7 +14,7 @@ namespace vostok::bench {
 
 class CountingAllocator : public Allocator {
  public:
-  /// `context`: of the GPU; null for host memory, which the emulator takes.
+  /// `context`: of the GPU; null for host memory, as the emulator uses.
   explicit CountingAllocator(std::shared_ptr<const device::cuda::CudaContext> context) : context_(std::move(context)) {}
 
   void* allocate(std::int64_t bytes) override;

@@ -1,4 +1,4 @@
-// Peers and raw driver calls find their CUDA context on the calling thread; the library leaves none there.
+// Makes a CUDA context current for peers and raw driver calls, since the library leaves none current on the calling thread.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace vostok::bench {
 
-/// While it lives, the primary context of the GPU that a Context was opened on is current on this thread. Nothing on the emulator.
+/// Makes the primary context of a Context's GPU current on this thread while it lives. Does nothing on the emulator.
 class CurrentContext {
  public:
   /// `device`: as given to the Context ("auto" is cuda:0 where `gpu`). Errors: no_device.
@@ -17,7 +17,7 @@ class CurrentContext {
 
   /// Null on the emulator.
   const std::shared_ptr<const device::cuda::CudaContext>& cuda() const { return context_; }
-  const device::cuda::Driver& driver() const { return context_->driver(); }  ///< only where there is a GPU
+  const device::cuda::Driver& driver() const { return context_->driver(); }  ///< only if there is a GPU
 
  private:
   std::shared_ptr<const device::cuda::CudaContext> context_;

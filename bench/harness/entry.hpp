@@ -19,7 +19,7 @@
 
 namespace vostok::bench {
 
-/// The run of what is chosen without measuring: beside ours, not against it.
+/// The name of the run with the heuristic's choice, which is shown beside ours but is not a rival.
 inline constexpr const char* heuristic_choice = "heuristic";
 
 struct Entry {
@@ -31,26 +31,26 @@ struct Entry {
   std::function<void(Stream)> execute = {};
   int period = 1;  ///< calls until `execute` reads the same memory again
   std::vector<PeerRun> peers = {};
-  std::optional<AnyPlan> heuristic = {};         ///< what is chosen without measuring, where that was asked
-  std::map<std::string, double> bounds_us = {};  ///< times that nothing can be below, by name
-  Json packing = nullptr;                        ///< where values are packed once: format, bytes, us
-  Json weights = nullptr;                        ///< bytes of the sparse matrix as the kernels read it, and how many copies rotate
+  std::optional<AnyPlan> heuristic = {};         ///< the heuristic's choice, if requested
+  std::map<std::string, double> bounds_us = {};  ///< lower bounds on the time, by name
+  Json packing = nullptr;                        ///< if values are packed once: format, bytes, us
+  Json weights = nullptr;                        ///< bytes of the sparse matrix as kernels read it, and the number of rotating copies
 
-  /// Whether measuring changed nothing.
+  /// Whether measuring led to the same choice as the heuristic.
   bool heuristic_is_ours() const { return heuristic && heuristic->family() == plan.family() && heuristic->config() == plan.config(); }
 };
 
-/// What an entry was made of; the peers' operands point into it.
+/// The owners of an entry's parts; the peers' operands point into them.
 template <class Planned>
 struct Planning {
   Plan<Planned> plan;
-  Plan<Planned> heuristic;  ///< empty: not asked
+  Plan<Planned> heuristic;  ///< empty: not requested
   Entry entry;
 
-  /// The operation's arguments with the entry's operands.
+  /// The operation's arguments, with the entry's operands.
   const typename Planned::Arguments& call() const { return *static_cast<const typename Planned::Arguments*>(entry.operands->arguments()); }
 
-  /// Runs a plan on those operands with a workspace of its own.
+  /// A function that runs a plan on those operands with its own workspace.
   std::function<void(Stream)> runner(const Plan<Planned>& planned) const {
     return [planned, operands = entry.operands, workspace = planned.make_workspace()](Stream stream) {
       typename Planned::Arguments call = *static_cast<const typename Planned::Arguments*>(operands->arguments());
@@ -59,13 +59,14 @@ struct Planning {
     };
   }
 
-  /// Adds the heuristic's choice to what is measured, where it is another.
+  /// Adds the heuristic's choice to the runs, if it differs from ours.
   void add_heuristic(const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
     if (heuristic && !entry.heuristic_is_ours()) entry.peers.push_back(prepare_turns(heuristic_choice, heuristic.family(), prepare));
   }
 };
 
-/// Plans the problem for the matrix taken last and makes operands for it: CaseType{device, problem, matrix, seed}. Nothing to run yet.
+/// Plans the problem for the matrix taken last and makes operands for it: CaseType{device, problem,
+/// matrix, seed}. Adds no runs yet.
 template <class CaseType, class Planned>
 Planning<Planned> plan_problem(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices,
                                const Planned& problem) {
@@ -92,7 +93,7 @@ Planning<Planned> plan_problem(const Context& context, device::Device& device, c
   return {.plan = plan, .heuristic = heuristic, .entry = std::move(entry)};
 }
 
-/// The same, ready to run.
+/// As above, with the runs added.
 template <class CaseType, class Planned>
 Planning<Planned> plan_entry(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices, const Planned& problem) {
   Planning<Planned> planning = plan_problem<CaseType>(context, device, options, matrices, problem);
@@ -101,7 +102,7 @@ Planning<Planned> plan_entry(const Context& context, device::Device& device, con
   return planning;
 }
 
-/// Every way of every peer that is here.
+/// Every way of every available peer.
 template <class Operands>
 void add_peers(Entry& entry, const std::vector<PeerFinding>& peers, const Operands& operands) {
   for (const PeerFinding& finding : peers) {

@@ -1,4 +1,4 @@
-// What calls cost the host: batches, drained in between so that no queue fills and pushes back.
+// Host time of calls, in batches; the queue is drained in between, so that it never fills and pushes back.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace vostok::bench {
 
 struct HostCall {
   std::string name = {};
-  std::function<void(int calls)> batch = {};  ///< makes that many calls: the loop is inside, so that nothing but the calls is timed
+  std::function<void(int calls)> batch = {};  ///< makes this many calls: the loop is inside, so that only the calls are timed
 };
 
 /// Nanoseconds of one call; median and spread over the batches.
@@ -21,12 +21,12 @@ struct HostTime {
 };
 
 struct HostTimes {
-  std::vector<HostTime> calls = {};        ///< as given
-  std::vector<HostTime> above_first = {};  ///< each call's time above the first one's, batch by batch: drift cancels
+  std::vector<HostTime> calls = {};        ///< in the given order
+  std::vector<HostTime> above_first = {};  ///< each call's time above the first one's, batch by batch, so that drift cancels
 };
 
-/// Interleaves the batches of all calls and begins each round with another; `drain` waits for queued work, unmeasured. Batches
-/// before the first round warm up.
+/// Interleaves the batches of all calls, starting each round with another call; `drain` waits for queued work, untimed.
+/// Batches before the first round are warm-up.
 HostTimes time_host_calls(const std::vector<HostCall>& calls, int calls_per_batch, int batches, const std::function<void()>& drain);
 
 }  // namespace vostok::bench

@@ -1,4 +1,4 @@
-// Values as JSON: what is not known, not finite or absent is null, so that a file never holds NaN or inf.
+// Values as JSON: unknown, non-finite or absent values are null, so that a file never contains NaN or inf.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,12 @@ using Json = nlohmann::ordered_json;
 /// Six significant digits.
 Json number(double value);
 Json number(const std::optional<double>& value);
-/// Null for an empty text.
+/// Null if the text is empty.
 Json text_or_null(const std::string& text);
 Json clocks_json(const std::optional<device::Clocks>& clocks);
-/// Beside the file, then renamed, so that it is whole at every moment. Errors: io_failure.
+/// Writes beside the file, then renames, so that the file is complete at every moment. Errors: io_failure.
 void write_json(const std::filesystem::path& path, const Json& json);
-/// {median_us, spread_us, launches, rounds}; with `failure` where there is no timing.
+/// {median_us, spread_us, launches, rounds}; with `failure` if there is no timing.
 Json timed_json(const Timed& timed);
 
 }  // namespace vostok::bench

@@ -1,4 +1,4 @@
-// The matrix of the current problem, on the host and as topologies: made once for the problems that follow one another with it.
+// The current problem's matrix, on the host and as topologies: made once for consecutive problems that share it.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,12 @@ class Matrices {
  public:
   Matrices(Context context, std::filesystem::path data, std::uint64_t seed) : context_(std::move(context)), data_(std::move(data)), seed_(seed) {}
 
-  /// Forgets the matrix before where this problem has another. Errors: those of load_matrix.
+  /// Makes this problem's matrix the current one; keeps it if it is the same as before. Errors: those of load_matrix.
   void take(const Problem& problem);
   const std::shared_ptr<const sparse::Csr>& host() const { return host_; }
-  /// Copies of the same structure, each in memory of its own: as many as are asked for.
+  /// A copy of the structure in its own memory; copies are made on demand.
   const Topology& topology(std::size_t copy = 0);
-  /// The first copy as the library keeps it.
+  /// The first copy, as the library stores it.
   PeerMatrix for_peers();
 
  private:

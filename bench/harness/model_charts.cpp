@@ -18,7 +18,7 @@ double zeros_of(const Json& row) { return 100 * row["sparsity"].get<double>(); }
 
 bool is_right(const Json& row) { return row["sparse"].value("verified", false); }
 
-/// A value that all rows have in common, drawn from the least share of zeros to the most.
+/// A constant shared by all rows, drawn from the smallest to the largest share of zeros.
 Series level(const std::string& name, double value, const Points& over) {
   Points points;
   for (const auto& [x, y] : over) points.emplace_back(x, value);
@@ -54,10 +54,10 @@ Chart decoder_speed(const Json& results) {
   return chart;
 }
 
-/// What a call reads of the linear layers' weights.
+/// Gigabytes of the linear layers' weights that a call reads.
 double gigabytes(const Json& side) { return side[side.contains("read_bytes") ? "read_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte; }
 
-/// Which of its formats a row reads.
+/// The format that a row reads.
 std::string format_of(const Json& row) {
   const bool reads_few = row.contains("few_tokens") && row["few_tokens"].is_number() && row["batch"] <= row["few_tokens"];
   return fmt::format("packed for up to {}", row[reads_few ? "few_tokens" : "max_tokens"].dump());
@@ -90,7 +90,7 @@ Points points_of(const Json& curve) {
   return points;
 }
 
-/// Few enough that a line below them is seen.
+/// Few enough points that the line below them stays visible.
 Points thinned(const Points& points) {
   const std::size_t stride = std::max<std::size_t>(points.size() / dots_over_line, 1);
   Points kept;

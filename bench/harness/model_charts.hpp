@@ -1,4 +1,4 @@
-// Charts of what whole models reach: results of the examples decoder and rigl.
+// Charts of whole models' results, from the examples decoder and rigl.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 namespace vostok::bench {
 
 struct NamedChart {
-  std::string name = {};  ///< of its file, without the end
+  std::string name = {};  ///< file name without its extension
   Chart chart = {};
 };
 
-/// What is drawn below a title: the device, the day, `how`, and the commit where it is known.
+/// The line below a title: the device, the day, `how`, and the commit if it is known.
 std::string note_of(const Json& results, const std::string& how);
 
-/// Speed and memory of a decoder against the share of zeros, or losses of a training against its steps; empty for results of others. `name`: of the
-/// result file. Rows that were not verified are left out.
+/// Speed and memory of a decoder against the share of zeros, or losses of a training against its steps; empty for other
+/// results. `name`: of the result file. Unverified rows are omitted.
 std::vector<NamedChart> model_charts(const std::string& name, const Json& results);
 
 }  // namespace vostok::bench

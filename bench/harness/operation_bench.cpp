@@ -18,7 +18,7 @@ namespace {
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-/// Each matrix once, without its N.
+/// Each matrix once, without N.
 std::vector<Problem> without_sizes(std::vector<Problem> problems) {
   std::set<std::string> seen;
   std::erase_if(problems, [&](const Problem& problem) { return !seen.insert(problem.file).second; });
@@ -124,7 +124,7 @@ void OperationBench::compare(const Problem& problem, const Entry& entry, const T
   note_outcome(problem, entry, timing, rivals);
   if (const auto bound = ops::product_bound(*entry.plan.state()->main_choice()->query)) slow_.note(label(problem), timing.median_us, *bound);
   for (const Rival& rival : rivals) {
-    if (rival.name == heuristic_choice) continue;  // not against ours
+    if (rival.name == heuristic_choice) continue;  // our own choice, not a rival
     comparisons_.add(rival.name, group(problem),
                      {.label = label(problem),
                       .ours_us = timing.median_us,
@@ -212,7 +212,7 @@ void OperationBench::print_row(const Problem& problem, const Entry& entry, const
   std::fflush(stdout);
 }
 
-/// How far this machine's peers are from the baselines': near 1, the baselines compare with what is measured here.
+/// Ratio of this machine's peer times to the baselines': near 1, the baselines are comparable with what is measured here.
 Json OperationBench::drift_json() const {
   Json json = Json::object();
   for (const auto& [peer, ratios] : drift_) json[peer] = {{"problems", ratios.size()}, {"here_over_baseline", number(geometric_mean(ratios))}};

@@ -1,4 +1,4 @@
-// A benchmark of one operation: every listed problem planned, verified and timed beside others, with tables and a JSON file.
+// A benchmark of one operation: plans, verifies and times every listed problem beside others, and writes tables and a JSON file.
 #pragma once
 
 #include <functional>
@@ -20,26 +20,26 @@
 
 namespace vostok::bench {
 
-/// What differs from operation to operation, but for making entries.
+/// The differences between operations, except how entries are made.
 struct OperationFacts {
   const char* name;  ///< "spmm": of the program and in its record
   BaselineColumns baseline_columns;
   std::vector<Target> targets = {};
-  Json problem = Json::object();   ///< what all problems have in common, beside the element type
-  bool has_size = true;            ///< false: a listed matrix is one problem, whatever its N
-  std::vector<Problem> made = {};  ///< instead of listed ones, where there are any
+  Json problem = Json::object();   ///< fields that all problems share, besides the element type
+  bool has_size = true;            ///< false: a listed matrix is one problem, for any N
+  std::vector<Problem> made = {};  ///< replaces the listed problems, if not empty
 };
 
 class OperationBench {
  public:
-  /// The problem's matrix is taken already.
+  /// Makes an entry; the problem's matrix is already taken.
   using MakeEntry = std::function<Entry(const Problem&, Matrices&)>;
 
   OperationBench(OperationFacts facts, const ComparisonOptions& options);
 
-  /// Plans and compares every problem. The number of those that failed, were wrong or were not reached.
+  /// Plans and compares every problem. Returns how many failed, were wrong or were not reached.
   std::size_t run(const MakeEntry& make_entry);
-  /// A fact of the whole run, for its record.
+  /// Records a fact of the whole run.
   void note(const std::string& field, Json value) { record_.set(field, std::move(value)); }
 
   const Context& context() const { return context_; }
@@ -72,7 +72,7 @@ class OperationBench {
   Comparisons comparisons_;
   std::vector<Outcome> outcomes_;
   SlowProblems slow_;
-  std::map<std::string, std::vector<double>> drift_;  ///< by peer: here over baseline
+  std::map<std::string, std::vector<double>> drift_;  ///< by peer: time here over the baseline's
   std::size_t failures_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What one problem gave: the facts that targets are judged by.
+// The result of one problem: the facts that targets are judged by.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace vostok::bench {
 
-/// Of a problem whose output was right.
+/// The result of a problem whose output was right.
 struct Outcome {
   std::string label = {};
   std::int64_t n = 0;
@@ -19,10 +19,10 @@ struct Outcome {
   std::string family = {};
   double ours_us = 0;
   std::vector<Rival> rivals = {};
-  std::optional<double> packing_us = {};    ///< of one packing of the values
-  std::optional<double> heuristic_us = {};  ///< of what would be chosen without measuring
+  std::optional<double> packing_us = {};    ///< of packing the values once
+  std::optional<double> heuristic_us = {};  ///< of the heuristic's choice
 
-  /// Nothing where the rival did not run this problem.
+  /// Nothing if the rival did not run this problem.
   std::optional<double> rival_us(const std::string& name) const {
     for (const Rival& rival : rivals)
       if (rival.name == name) return rival.us;

@@ -63,7 +63,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 namespace {
 
-/// So many times smaller, and named so.
+/// Divides the sizes by `times`, and notes that in the name.
 void shrink(Problem& problem, std::int64_t times) {
   if (!problem.generated && !problem.power_law) return;
   constexpr std::int64_t least = 16;

@@ -1,4 +1,4 @@
-// What a benchmark runs: matrices and the N to multiply them with.
+// The problems of a benchmark: matrices and the N to multiply them with.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace vostok::bench {
 
-/// A matrix that is made, not read: its columns uniform in each row.
+/// A generated matrix: its columns are uniform in each row.
 struct Generated {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -20,7 +20,7 @@ struct Generated {
   double row_variation = 0;
 };
 
-/// A graph-like matrix that is made: sparse::power_law.
+/// A generated graph-like matrix: sparse::power_law.
 struct PowerLaw {
   std::int64_t vertices = 0;  ///< rows, and columns
   std::int64_t nonzeros = 0;
@@ -28,18 +28,18 @@ struct PowerLaw {
 };
 
 struct Problem {
-  std::string file = {};  ///< relative to the data folder; a name where the matrix is generated
+  std::string file = {};  ///< relative to the data folder; a name if the matrix is generated
   std::int64_t n = 0;     ///< 0: the operation has none
   std::optional<Generated> generated = {};
   std::optional<PowerLaw> power_law = {};
 };
 
-/// Which problems of a list to take: those whose "file n=N" holds `filter`, without the first `skip`, at most `most`.
+/// The problems to take from a list: those whose "file n=N" contains `filter`, without the first `skip`, at most `most`.
 struct Selection {
   std::string filter = {};
   std::int64_t skip = 0;
   std::int64_t most = 0;    ///< 0: all
-  std::int64_t shrink = 1;  ///< rows and columns of made matrices, and n, are divided by it: to try a set where it is too large
+  std::int64_t shrink = 1;  ///< divides rows and columns of generated matrices, and n, to try a set that is too large
 };
 
 /// Reads or makes the problem's matrix. Errors: those of sparse::read.
@@ -48,17 +48,17 @@ sparse::Csr load_matrix(const std::filesystem::path& data, const Problem& proble
 /// "transformer/a.smtx n=256"; the file alone where n is 0
 std::string label(const Problem& problem);
 
-/// The first folder of the problem's file, e.g. "transformer"; "all" where it has none.
+/// The first folder of the problem's file, e.g. "transformer"; "all" if it has none.
 std::string group(const Problem& problem);
 
-/// Lines of "file N...": one problem per N. Blank lines and those that start with # are left out.
-/// Errors: invalid_argument naming the line.
+/// Parses lines of "file N...": one problem for each N. Blank lines and those that start with # are skipped. Errors:
+/// invalid_argument naming the line.
 std::vector<Problem> parse_problems(std::string_view text);
 
 /// Graphs of a million nonzeros, from few vertices to many and from mild to extreme skew, each with N = 32 and 128.
 std::vector<Problem> power_law_problems();
 
-/// Those that the selection takes. `source` is where they are from, for the message. Errors: invalid_argument (none is left).
+/// The problems that the selection takes. `source`: their origin, for messages. Errors: invalid_argument (none is left).
 std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source);
 
 /// Errors: io_failure (cannot read), invalid_argument (a malformed line; nothing is left of the selection).

@@ -1,4 +1,4 @@
-// How far a run over a list is, on stderr, with the time left.
+// The progress of a run over a list, on stderr, with the time left.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@ namespace vostok::bench {
 
 class Progress {
  public:
-  /// `deadline_seconds`: 0 for none.
+  /// `deadline_seconds`: 0 means none.
   Progress(std::size_t problems, double deadline_seconds) : problems_(problems), deadline_seconds_(deadline_seconds) {}
 
   bool out_of_time() const { return deadline_seconds_ > 0 && elapsed_seconds() > deadline_seconds_; }
-  /// Says that the next problem starts, which one, and about how long the rest will take.
+  /// Announces the next problem, and about how long the rest will take.
   void start(const std::string& problem);
   double elapsed_seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 

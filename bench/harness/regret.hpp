@@ -1,4 +1,4 @@
-// How much is lost where nothing is measured: the heuristic's choice beside the tuned one.
+// The regret of not measuring: the heuristic's choice against the tuned one.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace vostok::bench {
 
-/// What the heuristic may take of the better time, in the geometric mean.
+/// Largest acceptable geometric mean of the heuristic's time over the better one.
 inline constexpr double most_regret = 1.15;
 
-/// {all, FAMILY...: {problems, geomean, worst, worst_problem}}, by the family of the tuned choice; empty where nothing was compared.
+/// {all, FAMILY...: {problems, geomean, worst, worst_problem}}, by the family of the tuned choice; empty if nothing was compared.
 Json regret_json(std::span<const Outcome> outcomes);
-/// A table of the same; empty where nothing was compared.
+/// The same as a table; empty if nothing was compared.
 std::string regret_text(std::span<const Outcome> outcomes);
 
 }  // namespace vostok::bench

@@ -19,7 +19,7 @@ namespace {
 
 device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 
-/// The first line of `path` that starts with `start`, whole; empty where there is none.
+/// The first line of `path` that starts with `start`, whole; empty if there is none.
 std::string line_of(const char* path, std::string_view start) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)

@@ -1,4 +1,4 @@
-// An alarm: problems that take far longer than memory or the dense product ask for.
+// An alarm for problems that take far longer than memory or the dense product need.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace vostok::bench {
 
 class SlowProblems {
  public:
-  /// Keeps it where its time exceeds the bound (ProductBound::exceeded_by).
+  /// Records a problem whose time exceeds the bound (ProductBound::exceeded_by).
   void note(const std::string& label, double ours_us, const ops::ProductBound& bound);
 
-  Json to_json() const;                       ///< slowest against its bound first
-  std::string text(std::size_t among) const;  ///< the same, of so many problems; empty where there is none
+  Json to_json() const;                       ///< largest ratio to its bound first
+  std::string text(std::size_t among) const;  ///< as to_json, out of `among` problems; empty if there is none
 
  private:
   struct Slow {

@@ -9,16 +9,16 @@ namespace vostok::bench {
 
 namespace {
 
-// Each number below is a floor and a stretch of the table "Speed to reach".
+// The numbers below are pairs of a floor and a stretch from the table "Speed to reach".
 
-/// As baseline files name such a mask, so that its times there are found.
+/// A generated mask with the name that baseline files use, so that its times there are found.
 Problem made(const std::string& set, std::int64_t rows, std::int64_t cols, double sparsity, std::int64_t n, double row_variation = 0) {
   std::string file = fmt::format("{}/{:.3f}/{}x{}", set, sparsity, rows, cols);
   if (row_variation > 0) file += fmt::format("/cov={:.2f}", row_variation);
   return {.file = file, .n = n, .generated = Generated{.rows = rows, .cols = cols, .sparsity = sparsity, .row_variation = row_variation}};
 }
 
-/// A layer of a large language model: a square of 8192. Problems of one matrix follow one another.
+/// A layer of a large language model, 8192 x 8192. Problems of one matrix are consecutive.
 std::vector<Problem> llm(const std::string& set, const std::vector<double>& sparsities, const std::vector<std::int64_t>& sizes) {
   constexpr std::int64_t width = 8192;
   constexpr double row_variation = 0.1;
@@ -28,7 +28,7 @@ std::vector<Problem> llm(const std::string& set, const std::vector<double>& spar
   return problems;
 }
 
-/// States of 1024 to 8192, one, three or four gates of them.
+/// States of 1024 to 8192, with one, three or four gates.
 std::vector<Problem> rnn() {
   std::vector<Problem> problems;
   for (const std::int64_t states : {1024, 2048, 4096, 8192})
@@ -45,14 +45,14 @@ std::vector<Problem> crossover() {
   return problems;
 }
 
-/// Rows of ever more different lengths: what the paper's row swizzle is for (V-C).
+/// Increasing variation of row lengths, the purpose of the paper's row swizzle (V-C).
 std::vector<Problem> row_variation() {
   std::vector<Problem> problems;
   for (const double variation : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0}) problems.push_back(made("row_variation", 8192, 2048, 0.75, 128, variation));
   return problems;
 }
 
-/// Of every set: what a packing costs, and what is lost without measuring.
+/// Adds the targets of every set: the cost of packing, and the regret of not measuring.
 std::vector<Target> with_common(std::vector<Target> targets) {
   targets.push_back({.of = "all problems", .measure = Measure::pack_calls, .floor = 3, .stretch = 1.5});
   targets.push_back({.of = "all problems", .measure = Measure::regret, .floor = most_regret});
@@ -84,7 +84,7 @@ std::vector<Target> llm_targets(const SpmmRun& run) {
   return with_common({at(32, 32, 28), at(256, 140, 125), at(4096, 2200, 2050)});
 }
 
-/// At 50, 70, 80 and 90 % zeros.
+/// Bounds at 50, 70, 80 and 90 % zeros.
 struct TokenBounds {
   std::int64_t least_n, most_n;
   double floors[4], stretches[4];
@@ -126,7 +126,7 @@ std::vector<Target> crossover_targets(const SpmmRun& run) {
        {.of = "every sparsity from 0", .measure = Measure::least_ratio, .other = "cublas_f16x3", .stretch = 1}});
 }
 
-/// One bound of the better sparse peer over ours.
+/// One target: the better sparse peer's time over ours.
 std::function<std::vector<Target>(const SpmmRun&)> against_sparse(double floor, double stretch) {
   return [floor, stretch](const SpmmRun&) {
     return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = floor, .stretch = stretch}});

@@ -1,4 +1,4 @@
-// The named lists of SpMM problems, each with what it is to reach.
+// The named sets of SpMM problems, each with its targets.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace vostok::bench {
 
-/// What targets depend on.
+/// The facts that targets depend on.
 struct SpmmRun {
   Dtype element = Dtype::f32;
   Math math = Math::accurate;
@@ -22,7 +22,7 @@ struct SpmmSet {
   std::string name = {};
   std::string what = {};
   std::vector<Problem> problems = {};  ///< empty: those of the problem list
-  // What is taken where the command line does not say.
+  // Defaults of the command line's options.
   Dtype element = Dtype::f32;
   ValueLifetime value_lifetime = ValueLifetime::persistent;
   Policy policy = Policy::warm;         ///< cold: the weights rotate through more copies than a cache holds
@@ -30,10 +30,10 @@ struct SpmmSet {
   std::function<std::vector<Target>(const SpmmRun&)> targets = {};
 };
 
-/// The first is taken where none is named.
+/// All sets; the first is the default.
 const std::vector<SpmmSet>& spmm_sets();
 
-/// Errors: invalid_argument naming those there are.
+/// The set of this name. Errors: invalid_argument naming all sets.
 const SpmmSet& find_spmm_set(const std::string& name);
 
 }  // namespace vostok::bench

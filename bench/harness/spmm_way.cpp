@@ -12,7 +12,8 @@ namespace vostok::bench {
 
 namespace {
 
-/// What kernels read of the sparse matrix, at least: packed values hold their structure, CSR values lack two bytes a column and the offsets.
+/// Lower bound on the bytes of the sparse matrix that kernels read. Packed values include their structure; CSR values
+/// need two bytes for each column index, and the offsets, besides.
 std::int64_t weights_bytes(const SpmmPlan& plan, const Topology& topology) {
   constexpr std::int64_t narrow_index_bytes = 2;
   const bool persistent = plan.problem().value_lifetime == ValueLifetime::persistent;
@@ -21,7 +22,7 @@ std::int64_t weights_bytes(const SpmmPlan& plan, const Topology& topology) {
   return values_bytes + topology.nonzeros() * narrow_index_bytes + 4 * (topology.statistics().rows + 1);
 }
 
-/// A copy of the values in memory of its own.
+/// A copy of the values in its own memory.
 device::Buffer duplicate(device::Device& device, const void* values, std::int64_t bytes) {
   std::vector<std::byte> content(static_cast<std::size_t>(bytes));
   device.copy_to_host(content.data(), values, bytes);
@@ -30,7 +31,7 @@ device::Buffer duplicate(device::Device& device, const void* values, std::int64_
   return copy;
 }
 
-/// What one call reads: its own plan, since a plan belongs to one topology.
+/// The inputs of one call; each has its own plan, since a plan belongs to one topology.
 struct Copy {
   SpmmPlan plan;
   PackedValues packed = {};
@@ -46,7 +47,7 @@ SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrice
   const int copies = copies_of(rotated_bytes, bytes);
   way.weights = {{"bytes", bytes}, {"copies", copies}};
   const bool persistent = plan.problem().value_lifetime == ValueLifetime::persistent;
-  const Workspace workspace = plan.make_workspace();  // one call runs at a time
+  const Workspace workspace = plan.make_workspace();  // only one call runs at a time
   for (int i = 0; i < copies; ++i) {
     auto copy = std::make_shared<Copy>(Copy{.plan = i == 0 ? plan : plan.rebind(matrices.topology(static_cast<std::size_t>(i)))});
     if (persistent) copy->packed = copy->plan.pack(nullptr, operands->values());

@@ -11,11 +11,11 @@ namespace {
 
 constexpr double least_share_of_speed = 0.97;
 
-/// One problem as a target sees it.
+/// One problem's value for a target.
 struct Point {
   const Outcome* outcome;
   double value;
-  bool good;  ///< as Target::each wants it, or by itself within the floor
+  bool good;  ///< meets Target::each, or reaches the floor by itself
 };
 
 bool is_ratio(Measure measure) { return measure == Measure::ratio || measure == Measure::least_ratio; }

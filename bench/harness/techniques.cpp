@@ -14,7 +14,7 @@ namespace {
 constexpr int warp_lanes = 32;
 constexpr int most_entries_per_lane = 256;  ///< in a step
 
-/// The config after an edit; nothing where that changes nothing.
+/// The config after an edit; nothing if that changes nothing.
 template <class Config, auto Edit>
 std::optional<FieldMap> edited(const FieldMap& config) {
   int unknown = 0;
@@ -37,14 +37,14 @@ constexpr auto strips = &edited<RowStripsConfig, Edit>;
 void narrow_sparse(RowTileConfig& config) { config.sparse_vector = 1; }
 void narrow_dense(RowTileConfig& config) { config.dense_vector = 1; }
 
-/// A row's entries go to one subwarp. A step that is too long for its lanes gets shorter.
+/// Gives each row's entries to one subwarp. A step that is too long for its lanes gets shorter.
 void whole_row_per_subwarp(RowTileConfig& config) {
   config.row_split = 1;
   config.tile_nonzeros = std::min(config.tile_nonzeros, most_entries_per_lane);
 }
 
-/// One row a warp. The block keeps its threads, and a tile its columns where they are enough for the lanes; a wider one may
-/// no longer divide n.
+/// Gives one row to each warp. The block keeps its threads, and a tile its columns if they are enough for the lanes; a
+/// wider tile may no longer divide n.
 void one_row_per_warp(RowTileConfig& config) {
   config.tile_rows = std::max(1, threads(config) / warp_lanes);
   config.row_pieces = std::min(config.row_pieces, config.tile_rows);
@@ -56,13 +56,13 @@ void one_row_per_warp(RowTileConfig& config) {
   if (config.column_edge == ColumnEdge::unchecked) config.column_edge = ColumnEdge::clamped;
 }
 
-/// Entries come from CSR, and rows are whole.
+/// Reads entries from CSR, and does not cut rows.
 void without_slots(RowTileConfig& config) {
   config.slot_entries = 0;
   config.row_pieces = 1;
 }
 
-/// Each subwarp gets a row of its own.
+/// Gives each subwarp a row of its own.
 void whole_rows(RowTileConfig& config) {
   config.tile_rows *= config.row_split;
   whole_row_per_subwarp(config);
@@ -100,13 +100,13 @@ constexpr Technique of_row_tile[] = {
 
 // --- row_strips --------------------------------------------------------------------------------------------------------
 
-/// One strip a warp. The block keeps its threads.
+/// Gives one strip to each warp. The block keeps its threads.
 void one_strip_per_warp(RowStripsConfig& config) {
   config.strips_per_block = std::max(1, threads(config) / warp_lanes);
   config.threads_per_strip = warp_lanes;
 }
 
-/// Strips as long as the kernel knows them: few rows have two. Their sums take more registers.
+/// Makes strips as long as the kernel supports, so that few rows have two. Their sums take more registers.
 void long_strips(RowStripsConfig& config) {
   config.strip_entries = 128;
   config.min_blocks = 1;

@@ -1,4 +1,4 @@
-// The techniques of a family of kernels, each with the way to switch it off: the rows of the ablation's table.
+// The techniques of a kernel family, each with a way to switch it off: the rows of the ablation's table.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@ namespace vostok::bench {
 struct Technique {
   const char* name;
   const char* fields;  ///< of the config, for readers
-  /// The config without it; nothing where the config does not use it. Errors: invalid_argument (no config of the family).
+  /// The config without the technique; nothing if the config does not use it. Errors: invalid_argument (not
+  /// a config of the family).
   std::optional<FieldMap> (*without)(const FieldMap& config);
 };
 
-/// A family whose techniques are listed.
+/// A family with its list of techniques.
 struct TechniquesOf {
   const char* operation;
   const char* family;
