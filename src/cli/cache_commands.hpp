@@ -26,16 +26,16 @@ void add_cache_regret(CLI::App& parent, int& status);
 void add_cache_keygen(CLI::App& parent, int& status);
 void add_cache_sign(CLI::App& parent, int& status);
 
-/// The user's own file, there or not. Errors: io_failure where no folder is named.
+/// The path of the user's own file, which may not exist. Errors: io_failure if no folder is named.
 std::filesystem::path user_cache_file(cache::Content content);
 
-/// What a command works on: `given`, where something was, else the user's own file of that content.
+/// The file that a command works on: `given` if not empty, else the user's own file of that content.
 std::filesystem::path cache_file_or_own(const std::string& given, cache::Content content);
 
-/// Of the user's two files and the shipped ones, those that are there.
+/// The existing ones of the user's two files and the shipped ones.
 std::vector<std::filesystem::path> cache_files_here();
 
-/// What --trust named. Errors: as parse_public_key.
+/// The keys given by --trust. Errors: as parse_public_key.
 std::vector<cache::PublicKey> public_keys(const std::vector<std::string>& given);
 
 /// The bytes of a text file, or of stdin for "-". Errors: io_failure.

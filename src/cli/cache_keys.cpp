@@ -26,7 +26,7 @@ int make_keys(const std::string& name) {
 int sign(const std::vector<std::string>& files, const std::string& key_file) {
   const cache::SigningKey key = cache::read_signing_key(key_file);
   for (const std::string& file : files) {
-    cache::summarise(file);  // nothing else is signed by mistake
+    cache::summarise(file);  // refuses anything but a cache file
     cache::sign_file(file, key);
     print(cache::signature_path(file).string() + "\n");
   }

@@ -80,7 +80,7 @@ bool is_shown(const ShowOptions& options, const plan::ProblemKey& problem, const
   return this_operation && (options.device.empty() || device.name.find(options.device) != std::string::npos || device.uuid == options.device);
 }
 
-/// Devices and problems in the order of their names and sizes; rows of one problem together.
+/// Sorts devices and problems by their names and sizes; rows of one problem stay together.
 template <class Row>
 void sort_rows(std::vector<Row>& rows) {
   const auto order = [](const Row& row) {
@@ -183,7 +183,7 @@ void show_rows(const ShowOptions& options, std::vector<Row> rows, const Text& te
   else print(rows.empty() ? "no row matches\n" : text);
 }
 
-/// Those that can be measured first, fastest first.
+/// Measured trials first, fastest first.
 std::vector<cache::TrialRow> fastest_first(std::vector<cache::TrialRow> rows) {
   const auto order = [](const cache::TrialRow& row) {
     return std::tuple(!row.trial.median_us, row.trial.median_us.value_or(0), row.trial.status, row.trial.family, row.trial.config);

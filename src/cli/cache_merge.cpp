@@ -26,7 +26,7 @@ bool holds_code(const std::string& file) {
   try {
     return cache::content_in(file) == cache::Content::code;
   } catch (const Error&) {
-    return false;  // not readable: reading it says why
+    return false;  // not readable: the later read reports why
   }
 }
 
@@ -37,7 +37,8 @@ void merge_tuning(const std::vector<std::string>& files, const std::string& out)
   cache::write_content(std::move(all), out);
 }
 
-/// Merged kernels have no signature and no place of their own any more: only what could be used from its file is taken.
+/// Opens a file's kernels. Merged kernels lose their signature and place, so only kernels that could be used
+/// from their own file are taken.
 std::unique_ptr<cache::Connection> open_kernels(const std::string& file, const std::vector<cache::PublicKey>& trusted) {
   const bool needs_key = !trusted_path(file).is_trusted();
   try {

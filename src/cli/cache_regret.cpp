@@ -1,4 +1,4 @@
-// `vostok cache regret`: how good choices are that were made without measuring, by leaving each tuned problem out.
+// `vostok cache regret`: the quality of choices made without measuring, by leaving each tuned problem out.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -52,7 +52,7 @@ std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& conte
   return list;
 }
 
-/// Devices as the file describes them, opened once.
+/// Predicted choices, for devices as the file describes them; each device is opened once.
 class Predictions {
  public:
   std::optional<std::pair<std::string, FieldMap>> operator()(const plan::ProblemKey& problem, const plan::DeviceKey& key) {
@@ -63,7 +63,7 @@ class Predictions {
   }
 
  private:
-  /// Nothing for rows of the emulator.
+  /// Nothing for the emulator's rows.
   static std::shared_ptr<device::Device> open(const std::string& what) {
     try {
       return device::open_compile_only(what, {});
@@ -75,7 +75,7 @@ class Predictions {
   std::map<std::string, std::shared_ptr<device::Device>> devices_;
 };
 
-/// Regrets by operation, and of all.
+/// Regrets by operation, and over all of them.
 std::map<std::string, std::vector<plan::Regret>> by_operation(const std::vector<plan::LeftOut>& all) {
   std::map<std::string, std::vector<plan::LeftOut>> groups;
   for (const plan::LeftOut& left_out : all) {

@@ -22,7 +22,7 @@ int dump(const std::string& given, const std::string& out) {
   return exit_success;
 }
 
-/// The devices whose rows in the user's own file were measured here: what comes from elsewhere does not replace them.
+/// The devices whose rows in the user's own file were measured here: rows from elsewhere do not replace them.
 std::vector<std::string> devices_here() {
   std::vector<std::string> uuids;
   std::string ignored;
@@ -30,13 +30,13 @@ std::vector<std::string> devices_here() {
     try {
       uuids.push_back(device::open_cuda(ordinal, {})->info().uuid);
     } catch (const Error&) {
-      continue;  // a GPU that cannot be opened has measured nothing today
+      continue;  // a GPU that cannot be opened has not measured anything today
     }
   }
   return uuids;
 }
 
-/// Makes the folder of the user's own file as the library would.
+/// Creates the folder of the user's own file, as the library would.
 void make_user_folder(const std::filesystem::path& file) {
   const auto folder = file.parent_path();
   std::error_code failure;

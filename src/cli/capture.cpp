@@ -1,4 +1,4 @@
-// `vostok capture`: runs a program whose plans become a problem file.
+// `vostok capture`: runs a program and writes its plans' problems to a problem file.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct CaptureOptions {
   std::vector<std::string> command;
 };
 
-/// The program's own library only warns of a file that cannot be written, after the fact.
+/// Fails early: the program's own library would only warn afterwards of a file that cannot be written.
 void require_writable(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) fail(ErrorCode::io_failure, "cannot capture to {}: it is a folder", file.string());

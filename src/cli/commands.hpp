@@ -1,5 +1,5 @@
-// The subcommands. Each function adds one; running it sets `status`, which must outlive the parsing. Those that may
-// measure get the file of the tool that runs them, which is what they start as the tuner's worker.
+// The subcommands. Each function adds one; running it sets `status`, which must outlive the parsing. Commands that may
+// measure get the path of the running tool, which they start as the tuner's worker.
 #pragma once
 
 #include <filesystem>
@@ -24,10 +24,10 @@ void add_cache(CLI::App& parent, int& status);                                  
 void add_tune_worker(CLI::App& parent, int& status);                              ///< `vostok tune-worker`
 void add_pack(CLI::App& parent, int& status);                                     ///< `vostok pack`
 
-/// Gets what a command line below `vostok run`, or a line of a problem file, describes.
+/// Receives the job of a command line below `vostok run`, or of a line of a problem file.
 using TakeJob = std::function<void(const RunOptions& options, std::unique_ptr<Job> job)>;
 
-/// A subcommand for each operation; parsing one gives its job to `take`.
+/// Adds a subcommand for each operation; parsing one passes its job to `take`.
 void add_operations(CLI::App& parent, const TakeJob& take);
 void add_spmm(CLI::App& parent, const TakeJob& take);
 void add_sddmm(CLI::App& parent, const TakeJob& take);

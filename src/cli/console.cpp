@@ -16,7 +16,7 @@ namespace vostok::cli {
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // It is opened the wrong way round: using it fails as using a closed one does. The lowest free number is this stream's.
+    // Opened in the wrong direction, so that using it fails like a closed stream. The lowest free number is this stream's.
     [[maybe_unused]] const int held = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
@@ -25,11 +25,11 @@ namespace {
 
 [[noreturn]] void fail_output() {
   const int reason = errno;
-  std::clearerr(stdout);  // it is told here
+  std::clearerr(stdout);  // the error is reported here
   fail(ErrorCode::io_failure, "cannot write to standard output: {}", std::strerror(reason));
 }
 
-/// Writes what the buffer does not hold; the rest is written at the end (output_failure).
+/// Writes everything beyond the buffer; the rest is written at the end (output_failure).
 void write_out(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_output();
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double mib = 1024.0 * 1024.0;
 
-/// Opens every GPU that the driver lists as usable; one that cannot be opened says so in its finding.
+/// Opens every GPU that the driver lists as usable; the finding of one that cannot be opened says so.
 std::vector<DeviceInfo> open_gpus(std::vector<device::Finding>& findings) {
   std::vector<DeviceInfo> gpus;
   int ordinal = 0;
@@ -61,7 +61,7 @@ std::string gpu_text(const DeviceInfo& gpu) {
   return text;
 }
 
-/// The compiler's identity ends with its flags: they get a line of their own.
+/// The compiler's identity ends with its flags, which get a line of their own.
 std::string emulator_text(const Diagnosis& diagnosis) {
   if (!diagnosis.runs_on_emulator()) return line("emulator", "  " + diagnosis.emulator_problem);
   const std::string& identity = diagnosis.emulator_compiler;

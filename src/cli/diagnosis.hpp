@@ -1,4 +1,4 @@
-// What `vostok doctor` finds on a machine, as text for people and as JSON for programs.
+// The findings of `vostok doctor` on a machine, as text for people and as JSON for programs.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 namespace vostok::cli {
 
 struct Diagnosis {
-  std::vector<device::Finding> findings = {};  ///< driver, GPUs, clocks, NVRTC: every place looked at
-  std::vector<DeviceInfo> gpus = {};           ///< those that could be opened
-  std::string emulator_compiler = {};          ///< its identity; empty: there is none
+  std::vector<device::Finding> findings = {};  ///< driver, GPUs, clocks, NVRTC: every place searched
+  std::vector<DeviceInfo> gpus = {};           ///< GPUs that could be opened
+  std::string emulator_compiler = {};          ///< its identity; empty: none
   std::string emulator_problem = {};           ///< why the emulator cannot compile
   cache::Location cache_location = {};
   std::vector<cache::LayerState> layers = {};
@@ -26,7 +26,7 @@ struct Diagnosis {
   bool runs_on_gpu() const { return !gpus.empty() && has_nvrtc(); }
   bool runs_on_emulator() const { return !emulator_compiler.empty(); }
   bool runs() const { return runs_on_gpu() || runs_on_emulator(); }
-  /// One line: what runs here.
+  /// One line: which devices work here.
   std::string verdict() const;
 };
 

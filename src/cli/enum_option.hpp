@@ -1,4 +1,4 @@
-// Enumerations as option values, by the names that the API gives them.
+// Enumerations as option values, by their names in the API.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ inline std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-/// False where no enumerator has that name.
+/// False if no enumerator has this name.
 template <class Enum>
 bool parse_enum(const std::string& text, Enum& value) {
   const std::vector<std::string> names = enum_names<Enum>();
@@ -37,7 +37,7 @@ bool parse_enum(const std::string& text, Enum& value) {
   return false;
 }
 
-/// The enumerator of that name; CLI::ValidationError lists those that there are.
+/// The enumerator of this name; otherwise CLI::ValidationError lists all names.
 template <class Enum>
 Enum enum_value(const char* option, const std::string& text) {
   Enum value{};
@@ -45,8 +45,8 @@ Enum enum_value(const char* option, const std::string& text) {
   return value;
 }
 
-/// Adds an option whose value is the name of an enumerator. One that this version of the library does not support is
-/// taken here and refused, by name, by the library.
+/// Adds an option whose value is the name of an enumerator. An enumerator that this version of the library does not
+/// support is accepted here; the library refuses it by name.
 template <class Enum>
 CLI::Option* add_enum_option(CLI::App& app, const char* option, Enum& value, const std::string& description) {
   const auto take = [&value, option](const std::string& text) { value = enum_value<Enum>(option, text); };
@@ -56,7 +56,7 @@ CLI::Option* add_enum_option(CLI::App& app, const char* option, Enum& value, con
       ->run_callback_for_default(false);
 }
 
-/// The same of a value that may be left to the library.
+/// As above, for a value that may be left to the library.
 template <class Enum>
 CLI::Option* add_enum_option(CLI::App& app, const char* option, std::optional<Enum>& value, const std::string& description) {
   const auto take = [&value, option](const std::string& text) { value = enum_value<Enum>(option, text); };

@@ -10,10 +10,10 @@ namespace vostok::cli {
 struct EnvironmentVariable {
   const char* name;
   const char* meaning;
-  std::optional<std::string> value = {};  ///< absent where unset or empty
+  std::optional<std::string> value = {};  ///< absent if unset or empty
 };
 
-/// With the values of this process.
+/// All variables, with their values in this process.
 std::vector<EnvironmentVariable> environment_variables();
 
 }  // namespace vostok::cli

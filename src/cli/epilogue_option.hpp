@@ -14,10 +14,10 @@ namespace vostok::cli {
 /// A word for each activation.
 std::vector<Word> activation_words(Activation& activation);
 
-/// Adds `--epilogue`, a list of these words; `text` gets it as it was given.
+/// Adds `--epilogue`, a list of these words; `text` receives it as typed.
 void add_word_list_option(CLI::App& app, std::string& text, const std::vector<Word>& words);
 
-/// `--epilogue` of an SpMM: everything that the library's Epilogue holds. `factor` gets the scale's value.
+/// The `--epilogue` of an SpMM: every field of the library's Epilogue. `factor` receives the scale's value.
 void add_epilogue_option(CLI::App& app, Epilogue& epilogue, float& factor, std::string& text);
 
 }  // namespace vostok::cli

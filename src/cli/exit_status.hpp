@@ -1,4 +1,4 @@
-// What the tool's exit status tells a script.
+// The tool's exit statuses, for scripts.
 #pragma once
 
 #include <vostok/error.hpp>
@@ -7,8 +7,8 @@ namespace vostok::cli {
 
 enum ExitStatus : int {
   exit_success = 0,       ///< done, and for `run`: verified
-  exit_wrong_result = 1,  ///< computed, but not what float64 says
-  exit_bad_input = 2,     ///< usage, a file or a value is not right
+  exit_wrong_result = 1,  ///< computed, but the result differs from the float64 reference
+  exit_bad_input = 2,     ///< bad usage, file or value
   exit_cannot_run = 3,    ///< this machine could not do it: no device, no compiler, no memory, a device failure
   exit_interrupted = 130  ///< by Ctrl-C: as shells have it, 128 + SIGINT
 };

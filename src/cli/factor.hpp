@@ -13,7 +13,7 @@ struct Factor {
   float value = 1;
 };
 
-/// --scale and --device-scale, of which one may be given; `what` is what they multiply.
+/// Adds --scale and --device-scale, which exclude each other; `what` is what they multiply.
 void add_factor_options(CLI::App& app, Factor& factor, const std::string& what);
 
 /// ", scale 0.5", ", device_scale 0.5" or nothing.

@@ -1,4 +1,4 @@
-// Refuses work that does not fit in this machine, before the system ends the process for it.
+// Refuses work that exceeds this machine's memory, before the system kills the process.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace vostok::cli {
 
-/// The elements that a run and its float64 verification hold.
+/// The number of elements that a run and its float64 verification hold.
 struct Footprint {
   double rows = 0;      ///< of the sparse matrix
   double nonzeros = 0;  ///< of the sparse matrix
-  double inputs = 0;    ///< of the operands beside it, the whole batch
+  double inputs = 0;    ///< of the other operands, over the whole batch
   double outputs = 0;   ///< of the outputs, the whole batch
 };
 
-/// The elements that a batch of [rows, columns] takes with a leading dimension and a stride, of which 0 means packed.
-/// They may be more than any memory holds.
+/// The elements of a batch of [rows, columns] with a leading dimension and a stride, where 0 means packed. The
+/// result may exceed any memory.
 double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride, std::int64_t batch);
 
-/// Host memory that it takes, about; on the emulator the device's memory is in it.
+/// Approximate host memory; on the emulator it includes the device's memory.
 double host_bytes(const Footprint& footprint);
 
 /// Errors: out_of_memory naming the operation, the bytes and this machine's memory.

@@ -1,12 +1,12 @@
-// Ctrl-C while something long runs.
+// Handles Ctrl-C during long operations.
 #pragma once
 
 #include <signal.h>
 
 namespace vostok::cli {
 
-/// While it lives, the first SIGINT is noted, and a second one ends the program. One at a time: signals have no other place to leave a note than
-/// one for the whole process.
+/// While it lives, the first SIGINT is recorded and a second one ends the program. Only one at a time: a signal handler
+/// can only set process-wide state.
 class Interrupt {
  public:
   Interrupt();

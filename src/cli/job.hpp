@@ -1,4 +1,4 @@
-// What an operation contributes to `vostok run`; the rest of a run is the same for all (cli/runner.hpp).
+// One operation's part of `vostok run`; the rest of a run is the same for all (cli/runner.hpp).
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct Field {
   std::variant<bool, std::int64_t, std::string> value;
 };
 
-/// A problem in words.
+/// A problem described in words.
 struct Subject {
   std::string problem = {};        ///< "C[8,32] = A[8,4] B[4,32], f32, math accurate"
-  std::string work = {};           ///< what GFLOP/s count: "2 x nonzeros x n"
-  std::vector<Field> fields = {};  ///< sizes, types and what else tells this problem from another
+  std::string work = {};           ///< the operations that GFLOP/s count: "2 x nonzeros x n"
+  std::vector<Field> fields = {};  ///< sizes, types and other properties that identify the problem
   Footprint footprint = {};
 };
 
-/// Values that were packed once.
+/// The result of packing values once.
 struct PackingReport {
   std::string format = {};
   std::int64_t bytes = 0;  ///< of device memory
@@ -46,22 +46,22 @@ struct PackingReport {
 class Job {
  public:
   virtual ~Job() = default;
-  virtual const char* operation() const = 0;  ///< as the command is called: "spmm"
+  virtual const char* operation() const = 0;  ///< the command's name: "spmm"
   virtual bool masked() const = 0;            ///< whether there is a sparse matrix
-  /// The type as which the matrix's own values are read; absent where it is a mask alone.
+  /// The type in which the matrix's own values are read; absent if only its structure is used.
   virtual std::optional<Dtype> value_type() const { return std::nullopt; }
-  /// Called with rows, columns and nonzeros before there is a matrix, and with all statistics then.
+  /// Called with only rows, columns and nonzeros before there is a matrix, and with all statistics afterwards.
   virtual Subject describe(const TopologyStatistics& matrix) const = 0;
   virtual AnyPlan plan(const Context& context, const Topology& topology, const PlanOptions& options) = 0;
-  /// What planning it would take, and what is missing for that.
+  /// What planning would need, and what of that is missing.
   virtual plan::Survey survey(const Context& context, const Topology& topology, const PlanOptions& options) const = 0;
   /// The problem itself.
   virtual AnyProblem value() const = 0;
-  /// Operands for the plan that was made.
+  /// Operands for the plan, which exists already.
   virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const = 0;
-  /// Where the plan takes packed values: packs the case's, and puts them into its arguments.
+  /// If the plan takes packed values: packs the case's, and sets them in its arguments.
   virtual std::optional<PackingReport> pack(device::Device&, tune::Case&) { return std::nullopt; }
-  /// Executes that plan; `arguments` are the case's.
+  /// Executes the plan; `arguments` are the case's.
   virtual void execute(Stream stream, const void* arguments) const = 0;
 };
 

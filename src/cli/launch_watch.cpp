@@ -13,7 +13,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// How long the rest takes, where so much took so long.
+/// The estimated time left, if `done` of `all` took `seconds`.
 std::string left_text(double done, double all, double seconds) {
   if (!(done > 0)) return {};
   return fmt::format(", about {:.0f} s left", seconds * std::max(all - done, 0.0) / done);

@@ -1,4 +1,4 @@
-// How far a run on the emulator has come, for those who wait for it.
+// The progress of a run on the emulator, for waiting users.
 #pragma once
 
 #include <chrono>
@@ -13,28 +13,28 @@
 
 namespace vostok::cli {
 
-/// Something that the user waits for.
+/// An activity that the user waits for.
 struct Phase {
   std::string what = {};                      ///< "measuring on the emulator"
-  double seconds = 0;                         ///< so far
-  device::LaunchProgress progress = {};       ///< since it began
-  std::optional<std::int64_t> launches = {};  ///< that it makes in all; absent: not known
+  double seconds = 0;                         ///< so far, in this phase
+  device::LaunchProgress progress = {};       ///< in this phase
+  std::optional<std::int64_t> launches = {};  ///< launches of the whole phase; absent: unknown
 };
 
 /// "measuring on the emulator for 40 s: 45 % done, about 49 s left"
 std::string phase_text(const Phase& phase);
 
-/// Looks at a device from a thread of its own, and tells of every phase that takes long.
+/// Polls a device from a separate thread, and reports every phase that takes long.
 class LaunchWatch {
  public:
   using Look = std::function<std::optional<device::LaunchProgress>()>;
   using Tell = std::function<void(const std::string&)>;
 
-  /// Nothing is told in the first `patience` of a phase, then something every `interval`. Where `look` sees nothing (a GPU),
-  /// nothing is told. What the functions refer to must outlive it.
+  /// Reports nothing in the first `patience` of a phase, then every `interval`. Reports nothing if `look` returns
+  /// nothing (a GPU). Whatever the functions refer to must outlive this.
   LaunchWatch(Look look, Tell tell, std::chrono::milliseconds patience, std::chrono::milliseconds interval);
 
-  /// A phase of so many executes; 0: it launches nothing, or nobody knows how much.
+  /// Starts a phase of this many executes; 0: it launches nothing, or the number is unknown.
   void begin(std::string what, int executes);
 
  private:
@@ -51,8 +51,8 @@ class LaunchWatch {
   std::chrono::steady_clock::time_point began_;
   std::int64_t ended_before_ = 0;  ///< launches, when the phase began
   int executes_ = 0;
-  std::optional<std::int64_t> launches_of_one_;  ///< of an execute, known behind the first phase that has one
-  std::jthread thread_;                          ///< the last member: it ends first
+  std::optional<std::int64_t> launches_of_one_;  ///< launches of one execute, known after the first phase that has one
+  std::jthread thread_;                          ///< the last member, so that it ends first
 };
 
 }  // namespace vostok::cli

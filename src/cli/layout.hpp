@@ -1,4 +1,4 @@
-// Aligned reports: a label, then text, continued under itself.
+// Aligned reports: a label, then text, with continuation lines indented below the text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where a job's sparse matrix comes from: a file, a random mask, a band.
+// Loads a job's sparse matrix from its source: a file, a random matrix, a band.
 #pragma once
 
 #include <string>
@@ -18,19 +18,19 @@ struct Loaded {
   Topology topology = {};
 };
 
-/// What can be said without reading a file. Errors: invalid_argument where a job that needs a matrix has none, or a malformed one.
+/// Checks everything that needs no file. Errors: invalid_argument if a job that needs a matrix has none, or a malformed one.
 void require_matrix(const RunOptions& options, const Job& job);
 
 /// Errors: io_failure, invalid_topology, out_of_memory, those of require_matrix.
 sparse::Csr load_matrix(const RunOptions& options, const Job& job);
 
-/// The topology of what load_matrix gave.
+/// The topology of a matrix from load_matrix.
 Loaded make_topology(const Context& context, sparse::Csr matrix);
 
 /// Both steps; nothing for jobs without a matrix.
 Loaded load(const RunOptions& options, const Job& job, const Context& context);
 
-/// What of the matrix is not as the options asked for, if anything.
+/// Notes about differences between the made matrix and the options, if any.
 std::vector<std::string> source_notes(const RunOptions& options, const TopologyStatistics& made);
 
 /// "layer.smtx", "random 64x64x0.9, seed 1"

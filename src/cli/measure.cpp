@@ -9,7 +9,7 @@ namespace {
 
 constexpr int least_replays = 7;
 constexpr int most_replays = 31;
-constexpr double enough_seconds = 1;  ///< past the least replays, no more are begun
+constexpr double enough_seconds = 1;  ///< once the minimum number of replays is done, none starts after this
 static_assert(executes_of_slow_measurement == 2 * (3 + least_replays));
 
 }  // namespace

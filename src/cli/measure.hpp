@@ -1,4 +1,4 @@
-// How long one launch takes: replays of a recorded sequence, as the tuner does it.
+// Measures one launch by replaying a recorded sequence, as the tuner does.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace vostok::cli {
 struct Timing {
   tune::Summary single;  ///< of one launch
   int launches = 0;      ///< in the sequence
-  int replays = 0;       ///< of the sequence, each one sample
+  int replays = 0;       ///< replays of the sequence, one sample each
 };
 
-/// How often `measure` executes what takes long: a pilot that is replayed twice, a warm-up and the least replays. Each has
-/// two executes.
+/// Number of executes in a slow measurement: a pilot replayed twice, a warm-up and the minimum number of
+/// replays, with two executes each.
 inline constexpr int executes_of_slow_measurement = 2 * (2 + 1 + 7);
 
 /// `enqueue` queues one launch on the stream it is given.

@@ -1,4 +1,4 @@
-// Options whose values are numbers: decimal, whatever the locale, within limits that the refusal names.
+// Options with numeric values: decimal in every locale, within limits that error messages name.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@
 
 namespace vostok::cli {
 
-/// What an option takes. `unit` is what the number counts, in the plural: "bytes"; empty: it is a mere number.
+/// The limits of an option. `unit` is what the number counts, in the plural: "bytes"; empty: no unit.
 template <class Number>
 struct Limits {
   Number least = std::numeric_limits<Number>::lowest();
@@ -25,23 +25,23 @@ struct Limits {
   std::string with_unit(const std::string& words) const { return unit.empty() ? words : words + " " + unit; }
 };
 
-/// No memory holds more elements than this, so that sums of sizes cannot overflow: 2^47 - 1.
+/// Upper bound on the elements in any memory, so that sums of sizes cannot overflow: 2^47 - 1.
 inline constexpr std::int64_t most_elements = (std::int64_t{1} << 47) - 1;
 
-/// A size, a distance between lines or a count of a batch.
+/// Limits of a size, a leading dimension or stride, or a batch.
 inline Limits<std::int64_t> size_limits() { return {.least = 0, .most = most_elements}; }
 
-/// A time to wait or to spend: up to thirty years.
+/// Limits of a waiting time or a budget: up to thirty years.
 inline Limits<double> second_limits() { return {.least = 0, .most = 1e9, .unit = "seconds"}; }
 
-/// Whether the text has the form of a whole number, however large.
+/// Whether the text has the form of a whole number of any size.
 inline bool is_whole(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The number that the text spells. CLI::ValidationError naming the option, its unit and its limits for anything else: a
-/// blank, another base, a point in a whole number, NaN.
+/// The number in the text. CLI::ValidationError naming the option, its unit and its limits for anything else: a blank,
+/// another base, a point in a whole number, NaN.
 template <class Number>
 Number number_value(const std::string& option, const std::string& text, const Limits<Number>& limits) {
   const auto refuse = [&](const std::string& why) { throw CLI::ValidationError(option, limits.with_unit(why)); };
@@ -55,14 +55,14 @@ Number number_value(const std::string& option, const std::string& text, const Li
   return *value;  // NOLINT(bugprone-unchecked-optional-access): refused where there is none
 }
 
-/// Adds an option with such a value; `Held` is the number, or an optional of it.
+/// Adds an option with such a value; `Held` is the number type, or an optional of it.
 template <class Held, class Number>
 CLI::Option* add_number_option(CLI::App& app, const std::string& option, Held& value, const Limits<Number>& limits, const std::string& description) {
   const auto take = [&value, limits, option](const std::string& text) { value = number_value<Number>(option, text, limits); };
   return app.add_option_function<std::string>(option, take, description)->type_name("N")->run_callback_for_default(false);
 }
 
-/// The same, whose help shows what the value is where it is not given.
+/// As above; the help shows the default value.
 template <class Number>
 CLI::Option* add_default_number_option(CLI::App& app, const std::string& option, Number& value, const Limits<Number>& limits,
                                        const std::string& description) {

@@ -56,14 +56,14 @@ constexpr const char* pack_examples =
     "                                                                           what first plans share, whatever they choose: they compile one "
     "kernel";
 
-/// The names of --like that are files of tuned choices; the others are GPUs.
+/// The arguments of --like that are files of tuned choices; the others are GPUs.
 std::vector<std::string> files_of(const PackOptions& options) {
   std::vector<std::string> files = options.like;
   std::erase_if(files, [](const std::string& like) { return !fs::exists(like); });
   return files;
 }
 
-/// Files of tuned choices, those of --like (which may be texts) as databases in the folder.
+/// The files of tuned choices of --like; texts are first converted to databases in the folder.
 std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& folder) {
   std::vector<fs::path> files;
   const auto add = [&](const fs::path& tuned) {
@@ -80,12 +80,12 @@ std::vector<fs::path> tuned_files(const PackOptions& options, const fs::path& fo
   return files;
 }
 
-/// Tuned choices without any code: every kernel that a plan needs is compiled into the folder.
+/// Caches with tuned choices but no code, so that every kernel a plan needs is compiled into the folder.
 CacheOptions caches_in(const fs::path& folder, const std::vector<fs::path>& tuned) {
   return {.folder = folder / "packed", .read_only = tuned, .environment = false, .shipped = folder / "none", .max_code_bytes = std::int64_t{1} << 40};
 }
 
-/// The GPUs that a tuning.db, or its dump, has rows of.
+/// The GPUs with rows in a tuning.db, or in its dump.
 std::vector<std::string> devices_in(const fs::path& tuned) {
   std::vector<std::string> devices;
   const auto add = [&](const plan::DeviceKey& device) {
@@ -100,14 +100,14 @@ std::vector<std::string> devices_in(const fs::path& tuned) {
 
 std::string architecture_of(const std::string& target) { return device::offline::describe(target).info.architecture; }
 
-/// Whether all of a plan's choices come from where `holds` says.
+/// Whether `holds` accepts the provenance of each of a plan's choices.
 template <class Holds>
 bool every_choice(const Explanation& explanation, const Holds& holds) {
   if (explanation.steps.empty()) return holds(explanation.provenance);
   return std::all_of(explanation.steps.begin(), explanation.steps.end(), [&](const Explanation& step) { return every_choice(step, holds); });
 }
 
-/// Plans every line for one device, several at a time.
+/// Plans every line for one device, several in parallel.
 class Packing {
  public:
   Packing(const PackOptions& options, Context context)
@@ -172,7 +172,7 @@ std::int64_t kernels_of(const PackReport& report) {
   return kernels;
 }
 
-/// What could not be written is in memory only.
+/// Fails if something could not be written, and so is only in memory.
 void require_complete(const fs::path& packed, const PackReport& report) {
   const std::int64_t kernels = kernels_of(report);
   constexpr int patience_ms = 1000;
@@ -181,7 +181,7 @@ void require_complete(const fs::path& packed, const PackReport& report) {
   if (stored < kernels) fail(ErrorCode::io_failure, "cannot pack: {} kernels were compiled and {} stored in {}", kernels, stored, packed.string());
 }
 
-/// One device after the other. An error ends it, and is one of the report's failures where it leaves kernels to keep.
+/// Packs for one device after the other. An error ends this; if there are kernels to keep, it becomes one of the report's failures.
 void pack_each(const PackOptions& options, const std::vector<std::string>& targets, const fs::path& folder, ProgressLine& progress,
                PackReport& report) {
   const std::vector<std::string> files = files_of(options);
@@ -201,12 +201,12 @@ void pack_each(const PackOptions& options, const std::vector<std::string>& targe
   }
 }
 
-/// Whether all of it, or what may be kept of it, is to be written.
+/// Whether to write the file: everything was packed, or a partial result may be kept.
 bool is_to_be_written(const PackOptions& options, const PackReport& report) {
   return report.is_whole() || (options.partial && kernels_of(report) > 0);
 }
 
-/// What became of the output file, and why.
+/// The outcome for the output file, with the reason.
 std::string outcome_text(const PackOptions& options, const PackReport& report) {
   const std::string file = options.out.string();
   const std::string written = fmt::format("{}: {} kernels, {:.1f} KiB", file, kernels_of(report), static_cast<double>(report.bytes) / 1024);

@@ -12,7 +12,7 @@ namespace vostok::cli {
 
 namespace {
 
-/// As a race takes them. The whole space is looked through where the short list is not enough.
+/// The first candidates in the order of a race. Searches the whole space if the short list is not enough.
 std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes, std::size_t count) {
   std::vector<tune::Candidate> candidates = plan::candidates_of(query, Effort::quick, max_workspace_bytes);
   if (candidates.size() < count) candidates = plan::candidates_of(query, Effort::full, max_workspace_bytes);
@@ -33,7 +33,7 @@ void compile_candidate(plan::Session& session, const ops::Query& query, const To
   if (topology) topology.state()->pointers(family.needs(query, candidate.config));
 }
 
-/// What does not compile is left to who needs it, and says so.
+/// Compiles each candidate. One that does not compile is skipped: whoever needs it gets the error.
 void compile_each(plan::Session& session, const ops::Query& query, const Topology& topology, const std::vector<tune::Candidate>& candidates,
                   Kernels which) {
   for (const tune::Candidate& candidate : candidates) {

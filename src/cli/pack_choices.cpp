@@ -24,8 +24,8 @@ namespace vostok::cli {
 
 namespace {
 
-/// A matrix with such columns and row lengths. It has fewer rows than the choice's where that would be a large one, since the kernels that make forms
-/// are the same for any number of them, but for the type of indices where the matrix is multiplied transposed.
+/// A matrix with such columns and row lengths. It has fewer rows than the choice's if those would make it large: the kernels
+/// that make forms are the same for any number of rows, except for the index type if the matrix is multiplied transposed.
 sparse::Csr stand_in(const plan::Features& features, bool transposed) {
   constexpr double enough_nonzeros = 1 << 20;
   constexpr std::int64_t needs_wide_indices = (1 << 16) + 1;
@@ -36,7 +36,7 @@ sparse::Csr stand_in(const plan::Features& features, bool transposed) {
   return transposed ? sparse::transpose(csr).csr : csr;
 }
 
-/// The types of its operands and of what it writes.
+/// The types of the task's operands and output.
 std::vector<Dtype> element_types(const plan::TaskText& text) {
   std::set<Dtype> types;
   for (const char* field : {"element", "output"})

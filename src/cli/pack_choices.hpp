@@ -1,4 +1,4 @@
-// What `vostok pack` compiles where no problems are named: the kernels of every choice that a file holds.
+// The kernels of every choice in a file, which `vostok pack` compiles if no problems are named.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace vostok::cli {
 
-/// The choices of these files for GPUs of this model, each problem's once: of the first file that has one.
+/// The choices of these files for GPUs of this model. For each problem, the first file that has one counts.
 std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files, const plan::DeviceKey& device);
 
 /// Plans each of these on a context that only compiles and finds them in its caches, so that their kernels are in its code cache: of the choice, of

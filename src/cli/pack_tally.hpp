@@ -1,4 +1,4 @@
-// How far packing for one device has come, and what its choices were.
+// The progress of packing for one device, and the kinds of its choices.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace vostok::cli {
 /// Thread-safe.
 class PackTally {
  public:
-  /// `line` and the context must outlive it; `all` are the plans to make.
+  /// `line` and the context must outlive it; `all`: the number of plans to make.
   PackTally(const Context& context, ProgressLine& line, std::size_t all) : context_(context), line_(line), all_(all) { tell(); }
 
-  /// A plan was made; `is_tuned`: for exactly its problem; `is_near`: for one near it.
+  /// Counts a plan. `is_tuned`: tuned for exactly its problem; `is_near`: for a near one.
   void count(bool is_tuned, bool is_near) {
     const std::lock_guard lock(mutex_);
     ++packed_.problems;
@@ -28,7 +28,7 @@ class PackTally {
     else if (is_near) ++packed_.nearest;
   }
 
-  /// A plan was made, or could not be.
+  /// Counts a plan that was made, or failed.
   void one_is_done() {
     const std::lock_guard lock(mutex_);
     ++done_;

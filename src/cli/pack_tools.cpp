@@ -19,11 +19,11 @@ namespace {
 template <class Problem>
 constexpr bool writes_values = std::is_same_v<Problem, Sddmm> || std::is_same_v<Problem, Softmax> || std::is_same_v<Problem, SoftmaxBackward>;
 
-/// Addresses of operands that are named and never touched. Between them lies more than any operand takes.
+/// Addresses of operands that are passed but never touched. The distance between them exceeds any operand.
 void* nowhere() { return reinterpret_cast<void*>(std::uintptr_t{1} << 12U); }
 void* nowhere_else() { return reinterpret_cast<void*>(std::uintptr_t{1} << 62U); }
 
-/// A tool whose result takes kernels that run says so once all of them are compiled.
+/// Runs a tool and ignores the error about its missing result, which comes after all its kernels are compiled.
 template <class Tool>
 void compile(const Tool& tool) {
   try {
@@ -42,10 +42,10 @@ void compile_conversions(const Context& context, const Topology& topology, Dtype
 }
 
 void compile_permutations(const Context& context, const sparse::Csr& matrix, const Topology& topology) {
-  if (matrix.nonzeros() > std::numeric_limits<std::int32_t>::max()) return;  // there is no transpose
+  if (matrix.nonzeros() > std::numeric_limits<std::int32_t>::max()) return;  // transposing is not supported
   compile([&] { transpose(topology); });
   compile([&] { sort_columns(topology); });
-  // What is made of the transpose's arrays has its shape.
+  // Whatever is made from the transpose's arrays has its shape.
   context.topology(sparse::transpose(matrix).csr.view());
 }
 
@@ -57,14 +57,15 @@ void compile_index_arrays(const Topology& topology) {
   if (topology.rows() * topology.cols() <= most_narrow) linear_indices(topology, static_cast<std::int32_t*>(nowhere()));
 }
 
-/// Of the matrix's own sparsity: arrays are made for the nonzeros that a mask has.
+/// Masks with the matrix's own sparsity, because arrays are allocated for the mask's nonzeros.
 void compile_masks(const Context& context, const sparse::Csr& matrix) {
   const std::int64_t rows = matrix.rows, cols = matrix.cols;
   const double sparsity = 1 - static_cast<double>(matrix.nonzeros()) / static_cast<double>(rows) / static_cast<double>(cols);
   compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BandedMask{.rows = rows, .cols = cols}); });
-  // Its probabilities, one for each distance from the diagonal, are made on the host, and its kernels are the same for every shape.
+  // The mask's probabilities, one for each distance from the diagonal, are made on the host, and its kernels are
+  // the same for every shape.
   constexpr std::int64_t few = 64;
   compile([&] { make_mask(context, AttentionMask{.rows = std::min(rows, few), .cols = std::min(cols, few)}); });
 }

@@ -35,7 +35,7 @@ void require_problem_only(const CLI::App& parsed) {
     if (operation.get_option(option)->count() > 0) fail(ErrorCode::invalid_argument, "{} is an option of the command, not of a problem", option);
 }
 
-/// By the options of `vostok run`. Errors: invalid_argument.
+/// Parses a line with the options of `vostok run`. Errors: invalid_argument.
 void parse_line(ProblemLine& line, std::string_view content, const fs::path& folder) {
   CLI::App app("a problem", "problem");
   app.require_subcommand(1);
@@ -45,16 +45,16 @@ void parse_line(ProblemLine& line, std::string_view content, const fs::path& fol
   });
   try {
     std::vector<std::string> words = split_words(content);
-    std::reverse(words.begin(), words.end());  // as it wants them
+    std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty()) fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
-    if (error.get_exit_code() == 0) fail(ErrorCode::invalid_argument, "--help is no problem");  // it ends the parsing as an error does
+    if (error.get_exit_code() == 0) fail(ErrorCode::invalid_argument, "--help is no problem");  // --help ends the parsing like an error
     fail(ErrorCode::invalid_argument, "{}", usage_text(app, error));
   }
   require_problem_only(app);
   require_matrix(line.options, *line.job);
-  if (!line.options.matrix.empty()) line.options.matrix = (folder / line.options.matrix).string();  // an absolute path stays itself
+  if (!line.options.matrix.empty()) line.options.matrix = (folder / line.options.matrix).string();  // an absolute path does not change
 }
 
 }  // namespace

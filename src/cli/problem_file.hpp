@@ -27,10 +27,10 @@ struct ProblemLine {
   std::unique_ptr<Job> job = {};
 };
 
-/// Every problem of the file, in its order. Errors: io_failure; invalid_argument naming file and line.
+/// Reads every problem of the file, in order. Errors: io_failure; invalid_argument naming file and line.
 std::vector<ProblemLine> read_problem_file(const std::filesystem::path& path);
 
-/// The same of a text in memory; paths are relative to the folder of `path`, which messages name.
+/// Parses a text in memory; paths are relative to the folder of `path`, which messages name.
 std::vector<ProblemLine> parse_problems(std::string_view text, const std::filesystem::path& path);
 
 /// "problems.txt:3"

@@ -1,4 +1,4 @@
-// The options and the words of the fields that the problems of several operations have, written once.
+// Options shared by the problems of several operations, and the words for their fields.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,12 +20,12 @@ inline CLI::Option* add_size_option(CLI::App& app, const char* option, std::int6
   return add_default_number_option(app, option, value, size_limits(), description);
 }
 
-/// One that must be given: what the field holds before is no default to print.
+/// Adds a required size option; the field's initial value is not a default, so the help does not show it.
 inline CLI::Option* add_required_size_option(CLI::App& app, const char* option, std::int64_t& value, const std::string& description) {
   return add_number_option(app, option, value, size_limits(), description)->required();
 }
 
-/// Types, batch, math and alignment, as far as the problem has them.
+/// Adds types, batch, math and alignment, if the problem has them.
 template <class Problem>
 void add_problem_options(CLI::App& app, Problem& problem) {
   add_enum_option(app, "--dtype", problem.element, "Element type of the operands: f32, f16 or bf16; sums are f32");
@@ -40,7 +40,7 @@ void add_problem_options(CLI::App& app, Problem& problem) {
       ->type_name("BYTES");
 }
 
-/// --set: behind the other options, which it overrides. Errors: invalid_argument.
+/// Adds --set, which is applied after the other options and overrides them. Errors: invalid_argument.
 template <class Problem>
 void set_fields(Problem& problem, const RunOptions& options) {
   for (const std::string& assignment : options.fields) ops::set_field(problem, assignment);
@@ -61,7 +61,7 @@ std::string problem_words(const Problem& problem) {
   return words;
 }
 
-/// The same for programs, before the fields of one operation.
+/// The same fields for programs, listed before those of one operation.
 template <class Problem>
 std::vector<Field> problem_fields_of(const Problem& problem, const std::vector<Field>& more) {
   std::vector<Field> fields = {{"dtype", name(problem.element)}};

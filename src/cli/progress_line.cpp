@@ -12,7 +12,7 @@ namespace vostok::cli {
 void ProgressLine::update(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (!is_on_terminal()) {
-    constexpr std::chrono::seconds between(2);  // a log file is not to be flooded
+    constexpr std::chrono::seconds between(2);  // avoids flooding a log file
     const auto now = std::chrono::steady_clock::now();
     if (noted_ && now - *noted_ < between) return;
     noted_ = now;

@@ -1,4 +1,4 @@
-// Progress on stderr: one line that is rewritten on a terminal, now and then a line elsewhere.
+// Progress on stderr: a line that is rewritten on a terminal, and a line now and then elsewhere.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace vostok::cli {
 
-/// Thread-safe: what several threads have to say comes one after the other.
+/// Thread-safe: messages of several threads are printed one after another.
 class ProgressLine {
  public:
   ProgressLine() = default;
@@ -18,11 +18,11 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const std::string& text);
-  /// Whether it is a line of a terminal that is rewritten.
+  /// Whether stderr is a terminal, where the line is rewritten.
   static bool is_on_terminal();
-  /// Takes the line off the terminal, so that something else can be printed.
+  /// Clears the line on the terminal, so that something else can be printed.
   void clear();
-  /// A line that stays.
+  /// Prints a line that stays.
   void note(std::string_view text);
 
  private:
@@ -31,7 +31,7 @@ class ProgressLine {
 
   std::mutex mutex_;
   bool shown_ = false;
-  std::optional<std::chrono::steady_clock::time_point> noted_;  ///< when the last line was written where there is no terminal
+  std::optional<std::chrono::steady_clock::time_point> noted_;  ///< time of the last line if there is no terminal
 };
 
 }  // namespace vostok::cli

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
-/// An option whose value is numbers with crosses between them.
+/// An option value of numbers separated by crosses.
 struct Crossed {
   const char* option;
   const char* form;    ///< "ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5"
@@ -37,7 +37,7 @@ struct Crossed {
     return found;
   }
 
-  /// A size from 0 to `largest`, however many digits it has.
+  /// A size from 0 to `largest`, with any number of digits.
   std::int64_t size(std::string_view part, const char* what, std::int64_t largest) const {
     if (!is_whole(part)) refuse();
     const std::optional<std::int64_t> value = parse_number<std::int64_t>(part);

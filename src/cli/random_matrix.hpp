@@ -1,4 +1,4 @@
-// Matrices that are made: `--random ROWSxCOLSxSPARSITY[xCOV]` and `--band ROWSxWIDTHxSPARSITY`.
+// Generated matrices: `--random ROWSxCOLSxSPARSITY[xCOV]` and `--band ROWSxWIDTHxSPARSITY`.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct RandomMatrix {
 /// "2048x512x0.9", "2048x512x0.9x0.5". Errors: invalid_argument naming the text; unsupported for 2^31 nonzeros or more.
 RandomMatrix parse_random_matrix(const std::string& text);
 
-/// sparse::uniform: columns uniform, rows as equal, or as unequal, as was asked for.
+/// sparse::uniform: uniform columns, and row lengths as equal or unequal as requested.
 sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed);
 
 /// "4096x256x0.95": the attention mask of the paper, causal, [4096, 4096]. Errors: invalid_argument naming the text.
 AttentionMask parse_band(const std::string& text, std::uint64_t seed);
 
-/// About: of a causal mask.
+/// Approximate, of a causal mask.
 std::int64_t expected_nonzeros(const AttentionMask& mask);
 
 }  // namespace vostok::cli

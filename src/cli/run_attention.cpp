@@ -32,7 +32,7 @@ struct AttentionOptions {
   bool backward = false;
 };
 
-/// Heads side by side within a token: [tokens, heads, size].
+/// Places the heads side by side within a token: [tokens, heads, size].
 void interleave(SparseAttention& problem) {
   const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
   problem.query_leading = problem.key_leading = checked_multiply(problem.batch, problem.n, "a token's elements");
@@ -41,7 +41,7 @@ void interleave(SparseAttention& problem) {
   problem.value_stride = problem.output_stride = value_size;
 }
 
-/// What the problems of both directions have alike, in words.
+/// Describes what the problems of both directions share.
 Subject describe_attention(const SparseAttention& problem, bool backward, const TopologyStatistics& mask) {
   const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
   std::string words = fmt::format("{}softmax(Q[{},{}] K[{},{}]^T / sqrt({}), at the mask) V[{},{}]", backward ? "gradients of " : "", mask.rows,
@@ -83,7 +83,7 @@ class AttentionJob final : public JobOf<SparseAttention> {
   }
 };
 
-/// The gradients' plan, and one of the forward pass where that leaves something to read.
+/// Plans the gradients and, if they read something saved by the forward pass, that pass.
 class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
  public:
   using JobOf::JobOf;

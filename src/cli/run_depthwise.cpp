@@ -28,7 +28,7 @@ struct DepthwiseOptions {
   RunOptions run;
   DepthwiseConvolution problem;
   std::vector<std::int64_t> padding = {1};
-  std::string epilogue;  ///< as it was given
+  std::string epilogue;  ///< as typed
 };
 
 class DepthwiseJob final : public JobOf<DepthwiseConvolution> {

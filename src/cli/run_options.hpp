@@ -1,4 +1,4 @@
-// The options that every `vostok run` command has.
+// The options of every `vostok run` command.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ class App;
 namespace vostok::cli {
 
 struct RunOptions {
-  std::string matrix = {};               ///< a file; empty: none was named
-  std::string random = {};               ///< "ROWSxCOLSxSPARSITY[xCOV]"; empty: none was asked for
-  std::string band = {};                 ///< "ROWSxWIDTHxSPARSITY"; empty: none was asked for
-  std::vector<std::string> fields = {};  ///< "field=value" of the problem, taken behind every other option (set_fields)
+  std::string matrix = {};               ///< a file; empty: not given
+  std::string random = {};               ///< "ROWSxCOLSxSPARSITY[xCOV]"; empty: not given
+  std::string band = {};                 ///< "ROWSxWIDTHxSPARSITY"; empty: not given
+  std::vector<std::string> fields = {};  ///< "field=value" of the problem, applied after all other options (set_fields)
   PlanOptions plan = {};
   std::string device = "auto";
   std::string cache = {};
@@ -25,13 +25,13 @@ struct RunOptions {
   bool json = false;
 };
 
-/// --matrix and --random; `what` is what the operation calls its sparse matrix.
+/// Adds --matrix and --random; `what` is the operation's name for its sparse matrix.
 void add_matrix_options(CLI::App& app, RunOptions& options, const std::string& what);
 
-/// --band, beside --matrix and --random.
+/// Adds --band, beside --matrix and --random.
 void add_band_option(CLI::App& app, RunOptions& options);
 
-/// How to plan, where to run, what to print.
+/// Adds the options for planning, devices and output.
 void add_run_options(CLI::App& app, RunOptions& options);
 
 }  // namespace vostok::cli

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What a user may not expect of the matrix: values that are not finite, or will not be, and what was noted before.
+/// Notes on what a user may not expect of the matrix: values that are or will become non-finite, and earlier notes.
 std::vector<std::string> notes_of(const MatrixReport& matrix) {
   std::vector<std::string> notes = matrix.notes;
   if (!matrix.values) return notes;
@@ -37,7 +37,7 @@ std::string matrix_text(const MatrixReport& matrix) {
          (matrix.note.empty() ? "" : line("", matrix.note)) + notes;
 }
 
-/// What a program would act on: counts, and sentences where there are some.
+/// Adds facts for programs to act on: counts, and any sentences.
 void add_matrix_notes(ordered_json& object, const MatrixReport& matrix) {
   if (matrix.values)
     object.update({{"nonfinite_values", matrix.values->nans + matrix.values->infinities}, {"overflowing_values", matrix.values->overflows}});
@@ -94,7 +94,7 @@ std::string speed_text(const RunReport& report) {
          line("speed", speed);
 }
 
-/// JSON has neither NaN nor infinity.
+/// Null for NaN and infinity, which JSON lacks.
 ordered_json number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   return *value;

@@ -1,4 +1,4 @@
-// What `vostok run` found out, as text for people and as JSON for programs.
+// The results of `vostok run`, as text for people and as JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct MatrixReport {
   std::string source = {};  ///< the file, or what was generated
   std::string note = {};    ///< what reading did to it, e.g. "pattern, symmetric, expanded"
   TopologyStatistics statistics = {};
-  std::optional<sparse::ValueFacts> values = {};  ///< absent where the operation reads none, or the matrix has none
-  Dtype value_type = Dtype::f32;                  ///< as which they are read
-  std::vector<std::string> notes = {};            ///< what the user may not have expected, e.g. of the random matrix
+  std::optional<sparse::ValueFacts> values = {};  ///< absent if the operation reads none, or the matrix has none
+  Dtype value_type = Dtype::f32;                  ///< the type in which they are read
+  std::vector<std::string> notes = {};            ///< anything that the user may not expect, e.g. of the random matrix
   double topology_ms = 0;
 };
 
@@ -35,8 +35,8 @@ struct RunReport {
   std::int64_t compiled = 0;                  ///< kernels compiled by this process
   double compile_ms = 0;                      ///< summed over the threads that compiled
   double plan_ms = 0;                         ///< compiling and tuning included
-  double flops = 0;                           ///< useful: what subject.work says
-  std::optional<PackingReport> packing = {};  ///< absent where values are passed at every call
+  double flops = 0;                           ///< useful operations, as subject.work defines them
+  std::optional<PackingReport> packing = {};  ///< absent if values are passed at every call
   std::optional<Timing> timing = {};
   tune::Check check = {};
 

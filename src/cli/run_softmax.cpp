@@ -30,14 +30,14 @@ struct SoftmaxOptions {
   bool backward = false;
 };
 
-/// Elements between two of a batch; 0: packed.
+/// Elements between two items of a batch; 0: packed.
 struct Strides {
   std::int64_t input = 0;
-  std::int64_t other = 0;  ///< of what is read beside it
+  std::int64_t other = 0;  ///< of the second input
   std::int64_t output = 0;
 };
 
-/// What the problems of both directions have alike, in words.
+/// Describes what the problems of both directions share.
 template <class Problem>
 Subject describe_softmax(const Problem& problem, const std::string& formula, const Factor& factor, const TopologyStatistics& matrix,
                          const Strides& strides, const std::vector<Field>& more) {

@@ -35,7 +35,7 @@ struct SpmmOptions {
   RunOptions run;
   Spmm problem;
   float factor = 1;      ///< of the epilogue's scale
-  std::string epilogue;  ///< as it was given
+  std::string epilogue;  ///< as typed
 };
 
 class SpmmJob final : public JobOf<Spmm> {
@@ -82,7 +82,7 @@ std::optional<PackingReport> SpmmJob::pack(device::Device& device, tune::Case& o
   packed_ = made_plan().pack(nullptr, values);
   operands.set_packed(packed_);
   const std::int64_t stride = problem().value_stride != 0 ? problem().value_stride : packed_.topology().nonzeros();
-  // The same values into the same place: what executes read stays as it is.
+  // Packs the same values into the same memory, so that what executes read does not change.
   const auto again = [&](Stream stream) {
     plan::queue_packing(*packed_.state(), {.values = values, .element = problem().element, .stride = stride}, stream);
   };

@@ -24,7 +24,7 @@ Options run_options(const RunOptions& options, ProgressLine& progress, const std
   return chosen;
 }
 
-/// The topology, and what the report tells of it.
+/// Makes the topology, and adds the matrix to the report.
 Loaded add_matrix(RunReport& report, const RunOptions& options, std::optional<Dtype> type, const Context& context, sparse::Csr matrix) {
   const Stopwatch time;
   Loaded loaded = make_topology(context, std::move(matrix));
@@ -50,7 +50,7 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
   return plan;
 }
 
-/// Tells of what takes long on the emulator; on a terminal often, in a log now and then.
+/// Reports slow activities on the emulator: often on a terminal, now and then in a log.
 LaunchWatch watch(const device::Device& device, ProgressLine& progress) {
   using std::chrono::milliseconds;
   constexpr milliseconds patience(3000);
@@ -58,7 +58,7 @@ LaunchWatch watch(const device::Device& device, ProgressLine& progress) {
           ProgressLine::is_on_terminal() ? milliseconds(500) : milliseconds(10'000)};
 }
 
-/// A batch of nothing has no operands to make.
+/// False for an empty batch, which has no operands.
 bool has_operands(const AnyProblem& any) {
   const auto batch = [](const auto& problem) {
     if constexpr (requires { problem.forward; }) return problem.forward.batch;
@@ -67,7 +67,7 @@ bool has_operands(const AnyProblem& any) {
   return std::visit(batch, any) > 0;
 }
 
-/// Plans, executes on checked operands and measures.
+/// Plans, executes on verified operands and measures.
 RunReport make_report(const RunOptions& options, Job& job, ProgressLine& progress, const std::filesystem::path& tool) {
   sparse::Csr matrix = load_matrix(options, job);
   const Context context(run_options(options, progress, tool));
@@ -102,7 +102,7 @@ int run(const RunOptions& options, Job& job, const std::filesystem::path& tool) 
   const RunReport report = make_report(options, job, progress, tool);
   progress.clear();
   print(options.json ? report_json(report) : report_text(report));
-  // With --json stdout holds one object and nothing else.
+  // With --json stdout contains one object and nothing else.
   if (options.explain) (options.json ? print_aside : print)("\n" + report.explanation.text());
   return report.verified() ? exit_success : exit_wrong_result;
 }

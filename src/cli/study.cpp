@@ -38,7 +38,7 @@ struct Study {
   std::vector<std::string> failures;
 };
 
-/// The matrices below a folder, sorted by path.
+/// The matrices in and below a folder, sorted by path.
 std::vector<fs::path> find_matrices(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied))
@@ -48,7 +48,7 @@ std::vector<fs::path> find_matrices(const fs::path& folder) {
   return files;
 }
 
-/// Runs one step; what fails is kept as a sentence, and nothing else is lost.
+/// Runs one step; a failure is recorded as a sentence, and the rest continues.
 template <class Step>
 void attempt(Study& study, const Step& step) {
   try {

@@ -33,7 +33,7 @@ ExitStatus complain(const std::string& sentence, ExitStatus status) {
   return status;
 }
 
-/// "vostok run spmm": its --help is what helps.
+/// "vostok run spmm": the command whose --help is relevant.
 std::string command_line_of(const CLI::App& app) {
   const CLI::App* current = &command_in_use(app);
   std::string line = current->get_name();
@@ -41,13 +41,13 @@ std::string command_line_of(const CLI::App& app) {
   return line;
 }
 
-/// The file of this program, which is the tool. Empty where the system does not tell it.
+/// The path of this program, which is the tool. Empty if the system does not tell it.
 std::filesystem::path own_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
-/// --help and --version.
+/// Prints the output of --help and --version.
 ExitStatus print_asked(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream text;
   app.exit(error, text);
@@ -79,7 +79,7 @@ int parse_and_run(int argc, const char* const* argv) {
   return status;
 }
 
-/// The exit status of what was asked for.
+/// Runs the command line and returns its exit status.
 int status_of(int argc, const char* const* argv) {
   try {
     return parse_and_run(argc, argv);

@@ -11,12 +11,12 @@
 
 namespace vostok::cli {
 
-/// `device` as --device takes it; `cache`: the caches' folder, empty for the default. `progress` must outlive the
-/// context. `tool`: this program's file where it is the tool, which starts its workers unless VOSTOK_TOOL names
-/// another; empty for contexts that measure nothing.
+/// `device`: as for --device; `cache`: the caches' folder, empty for the default. `progress` must outlive the context.
+/// `tool`: this program's path if it is the tool; it then starts itself as the worker unless VOSTOK_TOOL names another.
+/// Empty for contexts that do not measure.
 Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress, const std::filesystem::path& tool = {});
 
-/// A GPU that a tuning.db has rows of, as device::open_compile_only takes it.
+/// A GPU with rows in a tuning.db, in the form that device::open_compile_only takes.
 std::string fields_of(const plan::DeviceKey& device);
 
 }  // namespace vostok::cli

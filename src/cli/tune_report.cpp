@@ -1,4 +1,4 @@
-// What `vostok tune` did, as text for people and as JSON for programs.
+// The results of `vostok tune`, as text for people and as JSON for programs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>

@@ -1,4 +1,4 @@
-// `vostok tune-worker`: where the tuner runs code that was never verified.
+// `vostok tune-worker`: the process in which the tuner runs code that was never verified.
 #include <poll.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ constexpr const char* tune_worker_footer =
 
 tune::Frame refusal(std::string reason) { return {.fields = {{"status", "refused"}, {"reason", std::move(reason)}}, .bytes = {}}; }
 
-/// A context on the owner's device: by the name that it gave, else the first of the same uuid.
+/// Opens a context on the owner's device: by the given name, else the first device of the same uuid.
 Context open_device(Options options, const std::string& uuid) {
   try {
     Context named(options);
@@ -48,7 +48,7 @@ Context open_device(Options options, const std::string& uuid) {
   fail(ErrorCode::no_device, "cannot open device: none here has the uuid {}", uuid);
 }
 
-/// Ends this process when its owner's end of the input is gone, whatever a candidate does meanwhile.
+/// Ends this process when its owner closes the input, whatever a candidate is doing.
 void end_with_owner(int input) {
   std::thread([input] {
     pollfd watched{.fd = input, .events = POLLRDHUP, .revents = 0};
@@ -72,10 +72,10 @@ std::optional<Context> open_context(const tune::Frame& asked, std::string& why) 
 
 int run_worker() {
   if (isatty(STDIN_FILENO) != 0) fail(ErrorCode::invalid_argument, "cannot work: this is for the tuner, which starts it for itself; see --help");
-  // Frames alone go to the owner: whatever else is printed joins the errors.
+  // Only frames go to the owner: anything else printed goes to stderr.
   const int output = dup(STDOUT_FILENO);
   if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail(ErrorCode::io_failure, "cannot work: no standard output");
-  // Where no file may grow further, writing fails, and does not end the process.
+  // At the file size limit a write then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   tune::FrameStream stream(STDIN_FILENO, output);
   tune::EndlessPatience patience;
@@ -89,7 +89,7 @@ int run_worker() {
   if (!context) return exit_cannot_run;
   plan::WorkerServer(context->state()->planner, stream).serve();
   std::fflush(nullptr);
-  _exit(exit_success);  // a device that has failed may not let go of its memory
+  _exit(exit_success);  // a device that has failed may hang while it frees its memory
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Tuning {
   }
 
  private:
-  /// Looking at present choices takes a tenth of the limit, and a minute, at most.
+  /// The lines, slow ones first. Checking present choices takes at most a tenth of the limit, and at most a minute.
   std::vector<const ProblemLine*> ordered(TuneReport& report) {
     const double most_seconds = std::min(60.0, options_.time_limit_seconds.value_or(600) / 10);
     const bool known = lines_.size() > 1 && ops::has_product_bounds(context_.state()->session->device());
@@ -47,7 +47,7 @@ class Tuning {
     return slow_first(lines_, is_slow, goes_on);
   }
 
-  /// Errors are told when the problem is tuned.
+  /// Ignores errors, which are reported when the problem is tuned.
   bool has_slow_choice(const ProblemLine& line) const {
     try {
       const Loaded loaded = load(line.options, *line.job, context_);
@@ -64,7 +64,7 @@ class Tuning {
     return *options_.time_limit_seconds - time_.seconds();
   }
 
-  /// What earlier problems left of their shares is the later ones'.
+  /// Time that earlier problems left unused goes to the later ones.
   PlanOptions plan_options(const ProblemLine& line, std::size_t left) {
     PlanOptions plan{.effort = options_.effort,
                      .budget_seconds = seconds_left() / static_cast<double>(left),

@@ -11,7 +11,7 @@ namespace vostok::cli {
 
 namespace {
 
-/// What no command and no option took, in the order in which it was given.
+/// Arguments that no command or option took, in their order.
 std::vector<std::string> unexpected_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* current = &app;;) {
@@ -37,7 +37,7 @@ std::string unexpected_text(const CLI::App& app, const std::vector<std::string>&
   return fmt::format("{} not expected:{}", words.size() == 1 ? "this argument was" : "these arguments were", text);
 }
 
-/// An option by its name, a positional argument by what stands for it in the help.
+/// Names a missing option by its name, a positional argument by its placeholder in the help.
 std::string missing_text(const CLI::App& app, const std::string& sentence) {
   const std::string name = sentence.substr(0, sentence.find(' '));
   const CLI::Option* const option = command_in_use(app).get_option_no_throw(name);
@@ -49,7 +49,7 @@ std::string missing_text(const CLI::App& app, const std::string& sentence) {
                      option->get_description());
 }
 
-/// Too many values or none: "--n: ..." begins the parser's own sentence.
+/// Too many values, or none: CLI11's own sentence begins with "--n: ...".
 std::string mismatch_text(const CLI::App& app, const std::string& sentence) {
   const std::string name = sentence.substr(0, sentence.find(':'));
   const CLI::Option* const option = command_in_use(app).get_option_no_throw(name);
@@ -78,7 +78,7 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unexpected = unexpected_words(app);
   const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  // What is misspelt is missing, too.
+  // A misspelt argument also makes the intended one missing.
   if ((is_missing || is_extra) && !unexpected.empty()) return unexpected_text(app, unexpected);
   if (is_missing) return missing_text(app, error.what());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch_text(app, error.what());

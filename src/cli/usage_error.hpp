@@ -1,4 +1,4 @@
-// What was wrong with a command line, in words that name what was given and what is taken.
+// Explains a bad command line, naming what was given and what is accepted.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ class ParseError;
 
 namespace vostok::cli {
 
-/// The command that the user was in: the innermost that the line named.
+/// The command that the user was in: the innermost one on the line.
 const CLI::App& command_in_use(const CLI::App& app);
 
-/// A sentence for the error that parsing by `app` ended with.
+/// A sentence for the error with which `app`'s parsing ended.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace vostok::cli

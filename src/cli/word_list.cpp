@@ -32,7 +32,7 @@ std::vector<std::string> split(const std::string& list) {
 }  // namespace
 
 void take_words(const std::string& option, const std::string& list, const std::vector<Word>& words) {
-  std::map<std::string, std::string> taken;  // of each group
+  std::map<std::string, std::string> taken;  // the word taken from each group
   for (const std::string& item : split(list)) {
     const std::size_t equals = item.find('=');
     const std::string text = item.substr(0, equals);

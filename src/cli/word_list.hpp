@@ -7,16 +7,16 @@
 
 namespace vostok::cli {
 
-/// One word that a list may hold.
+/// One word that a list may contain.
 struct Word {
   std::string text = {};
-  std::string group = {};                ///< of several words of a group a list may hold one; empty: a group of its own
-  std::function<void(float)> take = {};  ///< gets the number behind the word
+  std::string group = {};                ///< a list may contain one word of each group; empty: a group of its own
+  std::function<void(float)> take = {};  ///< receives the word's number
   bool has_number = false;               ///< written "word=X"
 };
 
-/// Takes each word of a comma-separated list. CLI::ValidationError names the option and the word that is not known (listing
-/// those that are), contradicts another, or lacks its number.
+/// Takes each word of a comma-separated list. CLI::ValidationError names the option and a word that is unknown (listing
+/// all), contradicts another, or lacks its number.
 void take_words(const std::string& option, const std::string& list, const std::vector<Word>& words);
 
 }  // namespace vostok::cli
