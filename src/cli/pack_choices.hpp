@@ -15,10 +15,10 @@ namespace vostok::cli {
 /// The choices of these files for GPUs of this model. For each problem, the first file that has one counts.
 std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files, const plan::DeviceKey& device);
 
-/// Plans each of these on a context that only compiles and finds them in its caches, so that their kernels are in its code cache: of the choice, of
-/// the forms that it reads, of packing, and the tools that take such a matrix. A matrix of the sizes and row lengths that the choice was made for
-/// stands in for the one that nobody has any more. With so many of each problem's candidates (cli/pack_candidates.hpp). What cannot be planned is
-/// said in `failures`.
+/// Plans each of these on a context that only compiles, whose caches contain the choices. The context's code cache then
+/// has the kernels of the choice, of its forms, of packing, and of the tools that take such a matrix. The original
+/// matrices are gone: matrices of the sizes and row lengths that the choices were made for stand in. `candidates` of
+/// each problem are compiled, too (cli/pack_candidates.hpp). `failures` lists what cannot be planned.
 PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates, ProgressLine& line,
                           std::vector<std::string>& failures);
 
