@@ -20,11 +20,6 @@ double rounding(const AttentionOperands& operands, int roundings) {
   return roundings * (sparse::unit_roundoff(type) + sparse::smallest_value(type) / 2 * static_cast<double>(operands.longest_row()));
 }
 
-void hold(Check& check) {
-  if (check.wrong.empty() && !(check.error <= check.tolerance))
-    check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
-}
-
 double multiply_adds(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
   return static_cast<double>(operands.mask().nonzeros()) * static_cast<double>(problem.n + problem.value_size) * static_cast<double>(problem.batch);
@@ -81,7 +76,7 @@ Check AttentionCase::verify(const std::function<void(Stream)>& enqueue) {
   }
   if (check.wrong.empty() && !(saved_error <= check.tolerance))
     check.wrong = fmt::format("error {:.2e} of what was saved is above the tolerance {:.2e}", saved_error, check.tolerance);
-  hold(check);
+  hold_to_tolerance(check);
   return check;
 }
 
@@ -138,7 +133,7 @@ Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) 
     for (std::size_t i = 0; i < heads_.size(); ++i)
       check.error = std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
   }
-  hold(check);
+  hold_to_tolerance(check);
   return check;
 }
 

@@ -20,7 +20,15 @@ struct Check {
   double error = 0;        ///< normwise, against float64
   double tolerance = 0;    ///< error bound of this problem
   std::string wrong = {};  ///< what is wrong; empty: verified
+  bool imprecise = false;  ///< `wrong` is the error alone: a larger tolerance may excuse it, but no unwritten element
 };
+
+/// Says that the error is above the tolerance, if nothing else is wrong.
+inline void hold_to_tolerance(Check& check) {
+  if (!check.wrong.empty() || check.error <= check.tolerance) return;
+  check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
+  check.imprecise = true;
+}
 
 /// Device memory behind one of the pointers of a case's arguments.
 struct CaseOperand {

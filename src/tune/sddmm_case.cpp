@@ -134,8 +134,7 @@ Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
               .tolerance = sparse::product_tolerance(query_->problem.n, query_->problem.element, query_->problem.math, type),
               .wrong = contents.wrong};
   if (check.wrong.empty() && contents.holds_nan) check.wrong = "the output holds NaN";
-  if (check.wrong.empty() && !(check.error <= check.tolerance))
-    check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
+  hold_to_tolerance(check);
   return check;
 }
 

@@ -125,8 +125,7 @@ Check SpmmCase::compare(const GuardedOutput::Contents& contents) const {
   }
   // If A has non-finite values NaN may be correct; the comparison above has checked where.
   if (check.wrong.empty() && contents.holds_nan && host_.finite_values) check.wrong = "the output holds NaN";
-  if (check.wrong.empty() && !(check.error <= check.tolerance))
-    check.wrong = fmt::format("error {:.2e} is above the tolerance {:.2e}", check.error, check.tolerance);
+  hold_to_tolerance(check);
   return check;
 }
 

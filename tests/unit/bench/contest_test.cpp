@@ -26,7 +26,7 @@ class FakeCase : public tune::Case {
     left_wrong.clear();
     enqueue(nullptr);
     tune::Check check{.error = left_error, .tolerance = 1e-6, .wrong = left_wrong};
-    if (check.wrong.empty() && check.error > check.tolerance) check.wrong = "error is above the tolerance";
+    tune::hold_to_tolerance(check);
     return check;
   }
 };
@@ -59,7 +59,7 @@ TEST_CASE("every run has a result, in order, and one that is wrong is timed but 
   CHECK(all[0].timed.timing->median_us == doctest::Approx(10));
   CHECK_FALSE(all[1].counts());
   CHECK(all[1].timed.timing->median_us == doctest::Approx(20));
-  CHECK(measured_json(all[1])["wrong"] == "error is above the tolerance");
+  CHECK(measured_json(all[1])["wrong"] == "error 1.00e-03 is above the tolerance 1.00e-06");
   CHECK(all[2].timed.failure == "not there");
   CHECK(measured_json(all[2])["error"].is_null());
 }
@@ -71,6 +71,19 @@ TEST_CASE("a run's own tolerance excuses its error up to there") {
   CHECK(measured_json(all[0])["tolerance"] == 1e-3);
   CHECK_FALSE(all[1].counts());
   CHECK_FALSE(all[2].counts());
+}
+
+TEST_CASE("a run's own tolerance excuses nothing but its error") {
+  Fixture f;
+  PeerRun run = f.run("a", 10, 1e-4, 1e-3);
+  run.enqueue = [&f](Stream) {
+    f.operands.left_error = 1e-4;
+    f.operands.left_wrong = "element 3 of the output was not written";
+    f.device.note(10);
+  };
+  const auto all = f.hold({run});
+  CHECK_FALSE(all[0].counts());
+  CHECK(measured_json(all[0])["wrong"] == "element 3 of the output was not written");
 }
 
 TEST_CASE("a run that throws while it is verified fails alone") {
