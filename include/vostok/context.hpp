@@ -63,8 +63,8 @@ struct WorkerOptions {
   /// The tool. Default: VOSTOK_TOOL, else `vostok` from an absolute folder of PATH, if that is not this program. Both
   /// variables are ignored if privileges are raised. Without a tool such code is not tried, and explain() says so.
   std::optional<std::filesystem::path> tool = {};
-  /// A candidate that gives no answer within this time counts as hung; the default config gets ten times as long. Time
-  /// during which the worker is stopped, or this process does not run, does not count.
+  /// A candidate that gives no answer within this time counts as hung; choices in use, and defaults that may win, get ten
+  /// times as long. Time during which the worker is stopped, or this process does not run, does not count.
   double timeout_seconds = 30;
 };
 

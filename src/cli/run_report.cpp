@@ -51,7 +51,7 @@ std::string choice_text(const char* label, const std::string& chosen, const Expl
   if (choice.speedup_over_default) provenance += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
   std::string text = line(label, chosen) + line("config", wrapped(to_text(choice.config))) + line("provenance", provenance);
   if (choice.is_slow && choice.bound_us)
-    text += line("slow", fmt::format("more than twice what memory or the dense product ask for ({:.2f} us): tune it", *choice.bound_us));
+    text += line("slow", fmt::format("more than twice 3 us and what memory or the dense product ask for ({:.2f} us): tune it", *choice.bound_us));
   return text;
 }
 

@@ -79,8 +79,8 @@ std::string Explanation::text() const {
   if (speedup_over_default) text += fmt::format("  over the default config: {:.2f}x\n", *speedup_over_default);
 
   if (is_slow && bound_us)
-    text +=
-        fmt::format("  slow: more than twice what memory or the dense product ask for ({:.2f} us); tune it, or take the dense product\n", *bound_us);
+    text += fmt::format("  slow: more than twice 3 us and what memory or the dense product ask for ({:.2f} us); tune it, or take the dense product\n",
+                        *bound_us);
 
   constexpr std::size_t shown = 10;
   std::size_t measured = 0;
