@@ -41,8 +41,8 @@ if [ $# -gt 0 ] && [ "$1" != -- ]; then baselines=$1; shift; fi
 mkdir -p "$out"
 
 # Checked kernels run hundreds of times slower: tests that queue a thousand products are left to `tests`, and so are two that the tool itself
-# fails on: threads that plan at once, and capture beside planning (bench/NOTES.md). API errors are not reported: the library asks the
-# driver whether a pointer is the device's, and an error is how it says no.
+# fails on: threads that plan at once, and capture beside planning (bench/notes/checks.md#where-tools-object-or-fail). API errors are not
+# reported: the library asks the driver whether a pointer is the device's, and an error is how it says no.
 sanitize() {
   VOSTOK_TEST_DEVICES=gpu compute-sanitizer --tool "$1" --report-api-errors no --error-exitcode 9 "$bin/test_device_ops" -tce='a thousand*,*: a thousand*,many threads plan*,one thread captures*' "${@:2}" 2>&1 |
     tee "$out/$1.log"

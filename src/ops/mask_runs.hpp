@@ -18,7 +18,8 @@ inline double banded_share(const TopologyStatistics& statistics) {
   return by_chance < 1 ? std::max(0.0, (statistics.run_share - by_chance) / (1 - by_chance)) : 0;
 }
 
-/// Slow-down from uneven tiles: 1 for random masks, `of_bands` for banded ones. Fitted to the masks of the SC20 paper (bench/NOTES.md).
+/// Slow-down from uneven tiles: 1 for random masks, `of_bands` for banded ones. Fitted to the masks of the SC20 paper:
+/// bench/notes/softmax_and_attention.md#what-telling-runs-gained.
 inline double of_uneven_mask(const TopologyStatistics& statistics, double of_bands) {
   constexpr double enough = 0.1;
   return 1 + (of_bands - 1) * std::min(1.0, banded_share(statistics) / enough);

@@ -21,7 +21,7 @@ void require_layout(const char* object, const char* leading_field, std::int64_t 
 }
 
 /// More at a time save little: of 6.7 million elements a head four of eight took 3 % longer than all in f32. Fewer cost more: two 9 %, one
-/// 19 % (bench/NOTES.md).
+/// 19 % (bench/notes/models.md#heads-at-a-time).
 constexpr std::int64_t most_probability_bytes = std::int64_t{128} << 20;
 
 std::int64_t value_size_of(const SparseAttention& problem) { return problem.value_size != 0 ? problem.value_size : problem.n; }

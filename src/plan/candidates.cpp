@@ -15,7 +15,7 @@ namespace {
 using Ranked = std::pair<double, tune::Candidate>;
 
 /// A default that is expected to take so many times the cheapest one's time need not be measured whatever the budget: of 457 problems that an H200
-/// tuned the fastest default was never beyond it (bench/NOTES.md, 24 November).
+/// tuned the fastest default was never beyond it (bench/notes/tuning.md#first-candidates).
 constexpr double unlikely_factor = 2.5;
 
 void mark_unlikely(std::vector<Ranked>& ranked) {

@@ -19,7 +19,7 @@ bool same_model(const DeviceKey& a, const DeviceKey& b);
 bool same_problem(const ProblemKey& a, const ProblemKey& b);
 
 /// How much each feature counts. Sizes and density count per factor of two. Round numbers near those with the least regret when 748 problems
-/// that were tuned on an H200 are left out in turn (`vostok cache regret`; bench/NOTES.md has the table).
+/// that were tuned on an H200 are left out in turn (`vostok cache regret`; bench/notes/choices.md#how-its-weights-were-chosen has the table).
 struct ProblemWeights {
   static constexpr double m = 0.5;
   static constexpr double k = 0.25;

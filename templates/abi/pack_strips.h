@@ -47,7 +47,7 @@ constexpr int pack_strips_words(PackedMode mode, PackedGrain grain) {
 }
 
 /// Words that a strip's values take, with what lies in the units of 16 bytes at the ends of each row. Those of 4 bytes are not copied: what that
-/// saves is less than the warps that it takes away (bench/NOTES.md).
+/// saves is less than the warps that it takes away (bench/notes/packing.md#what-limits-packing).
 constexpr int pack_strips_copied_words(Dtype element) {
   return size_of(element) == 2 ? packed_strip_rows() * (packed_strip_columns() * 2 + packed_unit_bytes()) / 4 : 0;
 }

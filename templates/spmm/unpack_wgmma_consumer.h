@@ -104,7 +104,7 @@ class WarpgroupSum {
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
 
  public:
-  // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones (bench/NOTES.md).
+  // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones (bench/notes/unpack_wgmma.md#where-n--32-waited).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
   __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {

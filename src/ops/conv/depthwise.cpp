@@ -103,7 +103,8 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     DepthwiseConfig config{.tile_width = 4, .tile_height = problem.kernel == 3 ? 4 : 2, .vector = 1, .block_threads = 128};
     while (config.tile_width > 1 && config.tile_width >= 2 * problem.output_width()) config.tile_width /= 2;
     while (config.tile_height > 1 && config.tile_height >= 2 * problem.output_height()) config.tile_height /= 2;
-    constexpr std::int64_t wanted_threads = std::int64_t{132} * 360;  // 25,000 to 50,000 were best for layers of MobileNetV1 (bench/NOTES.md)
+    // 25,000 to 50,000 were best for layers of MobileNetV1 (bench/notes/cost_models.md#fitted-to-their-trials).
+    constexpr std::int64_t wanted_threads = std::int64_t{132} * 360;
     constexpr std::int64_t least_threads = std::int64_t{132} * 128;
     while (config.tile_height > 1 && tile_count(problem, config) < wanted_threads) config.tile_height /= 2;
     while (config.tile_width > 1 && tile_count(problem, config) < least_threads) config.tile_width /= 2;

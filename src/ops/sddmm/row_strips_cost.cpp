@@ -1,5 +1,5 @@
 // The cost model of row_strips: what L1 and L2 must hand out, what a multiprocessor issues, and the latency of a strip. Constants stand for an
-// H200, fitted to 6,200 trials of 111 problems of 32-bit elements (bench/NOTES.md): it ranks, nothing more.
+// H200, fitted to 6,200 trials of 111 problems of 32-bit elements (bench/notes/cost_models.md#fitted-to-their-trials): it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 

@@ -134,7 +134,8 @@ Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, c
                            .n = query.problem.n,
                            .batch = query.problem.batch};
   Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
-  // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain (bench/NOTES.md, 23 November).
+  // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain
+  // (bench/notes/sddmm.md#cost-of-preparing-operands).
   if (work.n_split > 1) return launch.start_after_previous();
   return launch.spread(query.device, (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch);
 }

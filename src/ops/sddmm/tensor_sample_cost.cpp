@@ -1,5 +1,5 @@
 // The cost model of tensor_sample: what tensor cores, shared memory and L2 take for a tile, how well the warps of a multiprocessor overlap
-// that, and waves. From the machine's figures (bench/NOTES.md), not fitted yet: it ranks, nothing more.
+// that, and waves. From the machine's figures (bench/notes/measuring.md#profiles-of-kernels), not fitted yet: it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // The cost model of wgmma_sample: what tensor cores, shared memory and L2 take for a tile, what of the gathering other warpgroups do not
-// hide, and waves. Constants stand for an H200, fitted to what 120 problems of 32-bit elements took there (bench/NOTES.md).
+// hide, and waves. Constants stand for an H200, fitted to what 120 problems of 32-bit elements took there
+// (bench/notes/cost_models.md#clusters-and-products-of-16-bits).
 #include <algorithm>
 #include <cmath>
 

@@ -94,13 +94,14 @@ std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& s
 }
 
 std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
-  constexpr std::size_t most = 14;  // of 73 problems the best of eight is within 0.3 % of the best of all (bench/NOTES.md)
+  // Of 73 problems the best of eight is within 0.3 % of the best of all (bench/notes/softmax_and_attention.md#what-softmax-was-found-to-take).
+  constexpr std::size_t most = 14;
   std::vector<RowSoftmaxConfig> list = ranked_configs(subject);
   list.resize(std::min(list.size(), most));
   return list;
 }
 
-/// Fitted to what 73 problems of 81 to 524,288 entries took on an H200 (bench/NOTES.md).
+/// Fitted to what 73 problems of 81 to 524,288 entries took on an H200 (bench/notes/cost_models.md#fitted-to-their-trials).
 double RowSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   constexpr double start_us = 1.21;
   constexpr double order_us = 0.11;        // one additional load at the start

@@ -72,7 +72,7 @@ std::vector<SplitSoftmaxConfig> SplitSoftmaxDecisions::short_list(const SoftmaxS
   return list;
 }
 
-/// Constants fitted to what 78 problems took on an H200 (bench/NOTES.md).
+/// Constants fitted to what 78 problems took on an H200 (bench/notes/cost_models.md#fitted-to-their-trials).
 double SplitSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
   constexpr double launch_us = 0.9;
   constexpr double chunk_us = 0.15;

@@ -1,5 +1,5 @@
 // What cost models share of families that read A's values as CSR holds them and B as it lies. Constants were fitted to measurements
-// on an H200 (bench/NOTES.md); other devices scale by multiprocessors and clock.
+// on an H200 (bench/notes/cost_models.md#all-families-of-spmm); other devices scale by multiprocessors and clock.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The space of nonzero_split as tables. Nothing of it is measured yet: it holds what the cost model and row_tile's measurements
-// (bench/NOTES.md) leave open.
+// (bench/notes/row_tile.md#shapes-that-win) leave open.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -47,8 +47,8 @@ inline double without_overlap(const SpmmQuery& query, double factor) { return pa
 /// Lower bound on the microseconds of packing: a warp goes through its strip's nonzeros, `entry_us` each, after `latency_us`.
 double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us);
 
-/// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200 (bench/NOTES.md). `crowded`:
-/// by crowds_packing.
+/// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200
+/// (bench/notes/packing.md#values-of-every-call-in-16-bits). `crowded`: by crowds_packing.
 double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded);
 
 /// Whether strips that a call has read are never read again from L2: neither by another tile of this many columns or

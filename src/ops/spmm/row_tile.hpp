@@ -34,7 +34,7 @@ RowTileConfig default_config(const SpmmQuery& query);
 /// The whole space, default first, without repeats, legal or not.
 std::vector<RowTileConfig> space(const SpmmQuery& query);
 
-/// Configs of which one is near the best on most problems that were measured (bench/NOTES.md); default first.
+/// Configs of which one is near the best on most problems that were measured (bench/notes/row_tile.md#what-slots-and-pieces-gained); default first.
 std::vector<RowTileConfig> short_list(const SpmmQuery& query);
 
 /// Predicted microseconds, for ranking (row_tile_cost.cpp).

@@ -1,5 +1,6 @@
 // The cost model of row_tile: three resources and the latency of a row, which add up: small products wait for one after the other. Constants
-// were fitted to measurements on an H200 (bench/NOTES.md); other devices scale by multiprocessors and clock. It ranks, nothing more.
+// were fitted to measurements on an H200 (bench/notes/cost_models.md#row_tile); other devices scale by multiprocessors and clock. It ranks,
+// nothing more.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // The space of row_tile as tables, measured on an H200 over the problems of the Deep Learning Matrix Collection
-// (bench/NOTES.md). What never won there is not in the space: single-row subwarps of fewer than eight lanes where n is larger, dense loads narrower
-// than the alignment allows, more than 512 threads, steps of fewer than 32 entries a lane.
+// (bench/notes/row_tile.md#searches-of-the-space). What never won there is not in the space: single-row subwarps of fewer than eight lanes where n
+// is larger, dense loads narrower than the alignment allows, more than 512 threads, steps of fewer than 32 entries a lane.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,5 +1,6 @@
 // The cost model of sparse_tensor_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other,
-// and the launches around. Constants stand for an H200, fitted to what 101 problems of 16-bit elements took there (bench/NOTES.md).
+// and the launches around. Constants stand for an H200, fitted to what 101 problems of 16-bit elements took there
+// (bench/notes/cost_models.md#clusters-and-products-of-16-bits).
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // The cost model of unpack_mma: what a k block takes of the issue slots, the tensor cores and shared memory of a multiprocessor, the
 // memory that all read, and the launches. Constants began as counts of instructions and an H200's rates and were then fitted to what 168 problems
-// took there (bench/NOTES.md). It ranks, nothing more.
+// took there (bench/notes/cost_models.md#unpack_mma). It ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

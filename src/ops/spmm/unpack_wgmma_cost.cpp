@@ -1,5 +1,6 @@
 // The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other, and
-// the launches around. Constants stand for an H200, fitted to what 123 problems took there (bench/NOTES.md); it ranks, nothing more.
+// the launches around. Constants stand for an H200, fitted to what 123 problems took there
+// (bench/notes/cost_models.md#clusters-and-products-of-16-bits); it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +55,8 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 }
 
 /// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them, and for each row that gets
-/// sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256 (bench/NOTES.md).
+/// sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256
+/// (bench/notes/cost_models.md#what-fours-leave-over).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   if (!takes_fours(c)) return 0;
   constexpr double search = 3500;

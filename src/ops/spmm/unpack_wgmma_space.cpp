@@ -58,7 +58,7 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 }
 
 /// Grains of strips: fours for f32, whose three products they halve; what they leave over grows with the square of the density. Of one product
-/// copies are the limit (bench/NOTES.md).
+/// copies are the limit (bench/notes/unpack_wgmma.md#where-fours-do-not-pay).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   constexpr double most_density = 0.25;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
@@ -79,7 +79,7 @@ std::span<const int> raster_rows_tried(PackedGrain grain) {
 /// Pairs for which a stage has room: those of every strip, so that none is read from global memory, or the usual
 /// number, which allows more stages.
 std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
-  // Pairs of fours take half the room: no choice of them had less (bench/NOTES.md).
+  // Pairs of fours take half the room: no choice of them had less (bench/notes/unpack_wgmma.md#what-fours-reached).
   if (grain == PackedGrain::four) return {packed_most(grain)};
   const int usual = unpack_mma::usual_strip_pairs(query);
   if (usual * 4 > packed_most_pairs() * 3) return {packed_most_pairs()};

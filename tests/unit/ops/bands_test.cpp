@@ -1,4 +1,5 @@
-// Masks with a dense band against masks whose nonzeros lie at random, for cost models. What was measured is in bench/NOTES.md.
+// Masks with a dense band against masks whose nonzeros lie at random, for cost models. What was measured:
+// bench/notes/softmax_and_attention.md#masks-with-a-band.
 #include <doctest/doctest.h>
 
 #include <cmath>
