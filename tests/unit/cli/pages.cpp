@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <regex>
+#include <set>
 
 namespace vostok::test {
 namespace {
@@ -43,7 +44,8 @@ std::vector<std::filesystem::path> pages() {
   std::vector<std::filesystem::path> found = {source / "CONTRIBUTING.md", source / "README.md"};
   for (const char* room : {"bench", "cache", "include", "src", "templates", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / room))
-      if (entry.path().filename() == "README.md") found.push_back(entry.path());
+      if (entry.path().filename() == "README.md" || (entry.path().extension() == ".md" && entry.path().parent_path() == source / "bench/notes"))
+        found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -108,6 +110,22 @@ std::vector<std::string> links_of(const std::filesystem::path& page) {
   for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end; ++match)
     if (const std::string target = (*match)[1]; !target.starts_with("http")) links.push_back(target);
   return links;
+}
+
+std::vector<Citation> citations_of_notes() {
+  const std::filesystem::path source = VOSTOK_SOURCE_FOLDER;
+  static const std::set<std::string> kinds = {".cpp", ".hpp", ".h", ".md", ".py", ".sh", ".txt"};
+  static const std::regex cited(R"(\bbench/notes/([\w-]+\.md)(?:#([\w-]+))?)");
+  std::vector<std::filesystem::path> files = {source / "CONTRIBUTING.md", source / "README.md", source / "CHANGELOG.md", source / "run"};
+  for (const char* room : {"bench", "cache", "include", "src", "templates", "tests"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source / room))
+      if (kinds.contains(entry.path().extension().string())) files.push_back(entry.path());
+  std::vector<Citation> found;
+  for (const std::filesystem::path& file : files)
+    for (const std::string& line : lines_of(file))
+      for (std::sregex_iterator match(line.begin(), line.end(), cited), end; match != end; ++match)
+        found.push_back({.place = file.string(), .page = source / "bench/notes" / (*match)[1].str(), .anchor = (*match)[2]});
+  return found;
 }
 
 }  // namespace vostok::test

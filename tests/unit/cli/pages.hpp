@@ -1,4 +1,4 @@
-// The pages: README.md of every folder, and CONTRIBUTING.md; and the blocks of code on them.
+// The pages: README.md of every folder, CONTRIBUTING.md and the notes of bench; and the blocks of code on them.
 #pragma once
 
 #include <filesystem>
@@ -28,5 +28,14 @@ std::vector<std::string> anchors_of(const std::filesystem::path& page);
 
 /// The targets of a page's links and pictures that lead to files of the project or to headings.
 std::vector<std::string> links_of(const std::filesystem::path& page);
+
+/// A place that names a page of bench/notes, in code or on a page.
+struct Citation {
+  std::string place;
+  std::filesystem::path page;
+  std::string anchor;  ///< empty: the page as a whole
+};
+
+std::vector<Citation> citations_of_notes();
 
 }  // namespace vostok::test

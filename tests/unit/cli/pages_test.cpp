@@ -34,6 +34,20 @@ TEST_CASE("every link of a page leads to a file of the project, and to a heading
   CHECK(seen > 20);
 }
 
+TEST_CASE("every note of bench that code or a page cites is there, with the heading that it names") {
+  const std::vector<test::Citation> citations = test::citations_of_notes();
+  for (const test::Citation& citation : citations) {
+    CAPTURE(citation.place);
+    CAPTURE(citation.page.string());
+    CAPTURE(citation.anchor);
+    CHECK(std::filesystem::exists(citation.page));
+    if (citation.anchor.empty()) continue;
+    const std::vector<std::string> anchors = test::anchors_of(citation.page);
+    CHECK(std::find(anchors.begin(), anchors.end(), citation.anchor) != anchors.end());
+  }
+  CHECK(citations.size() > 20);
+}
+
 TEST_CASE("every block of a page says its language, and why it does not run where it does not") {
   const std::set<std::string> languages = {"cmake", "console", "cpp", "python", "sh", "text"};
   static const std::regex note(R"(|\s+no-run: \S.+|\s+needs: torch)");
