@@ -10,7 +10,6 @@
 
 #include "device/contract.hpp"
 #include "device/tensor_sample_harness.hpp"
-#include "ops/sddmm/wgmma_sample.hpp"
 #include "sparse/csr.hpp"
 
 using namespace vostok;
@@ -89,18 +88,8 @@ std::vector<float> run(const NamedDevice& on, const ops::Family& family, const S
   return output.read();
 }
 
-const ops::Family& wgmma_family() {
-  static const std::unique_ptr<ops::Family> family = ops::make_wgmma_sample();
-  return *family;
-}
-
-struct FamilyConfig {
-  const ops::Family* family;
-  FieldMap config;
-};
-
 /// Every way to a sum: A goes by, stays in registers or in shared memory; lists that fit and that do not; n in parts.
-std::vector<FamilyConfig> ways(const NamedDevice& on, std::int64_t n, bool certify, PackedMode mode = PackedMode::f16x3) {
+std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, bool certify, PackedMode mode = PackedMode::f16x3) {
   const bool one_block = n <= sample_block();
   TensorSampleConfig goes_by{
       .mode = mode, .row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .list_room = 64, .certify = certify};
@@ -110,12 +99,12 @@ std::vector<FamilyConfig> ways(const NamedDevice& on, std::int64_t n, bool certi
   in_parts.list_room = 1024;
   stays.tiles_per_block = 2;
   stays.kept_blocks = static_cast<int>((n + sample_block() - 1) / sample_block());
-  std::vector<FamilyConfig> list = {{&tensor_sample_family(), codegen::to_map(goes_by)}, {&tensor_sample_family(), codegen::to_map(stays)}};
+  std::vector<SampleConfig> list = {{&tensor_sample_family(), codegen::to_map(goes_by)}, {&tensor_sample_family(), codegen::to_map(stays)}};
   if (!one_block) list.push_back({&tensor_sample_family(), codegen::to_map(in_parts)});
-  if (!wgmma_family().runs_on(on.device->architecture())) return list;
+  if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
   const WgmmaSampleConfig warpgroup{
       .mode = mode, .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64, .certify = certify};
-  list.push_back({&wgmma_family(), codegen::to_map(warpgroup)});
+  list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroup)});
   return list;
 }
 

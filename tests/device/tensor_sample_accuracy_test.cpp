@@ -12,7 +12,6 @@
 
 #include "base/checked.hpp"
 #include "device/tensor_sample_harness.hpp"
-#include "ops/sddmm/wgmma_sample.hpp"
 
 using namespace vostok;
 using namespace vostok::test;
@@ -81,16 +80,6 @@ Errors errors_of(std::int64_t n, const std::vector<float> &a, const std::vector<
   return errors;
 }
 
-const ops::Family &wgmma_family() {
-  static const std::unique_ptr<ops::Family> family = ops::make_wgmma_sample();
-  return *family;
-}
-
-struct FamilyConfig {
-  const ops::Family *family;
-  FieldMap config;
-};
-
 /// Fewest parts, a power of two, of at most so many blocks of n.
 int parts_of(const ops::SddmmQuery &query, std::int64_t most_blocks) {
   int parts = 1;
@@ -100,7 +89,7 @@ int parts_of(const ops::SddmmQuery &query, std::int64_t most_blocks) {
 
 /// Every way to add up: short sums, whole blocks with their low products first,
 /// and where n is one block A in registers; in parts as long as they may be.
-std::vector<FamilyConfig> configs(const ops::SddmmQuery &query, const NamedDevice &on) {
+std::vector<SampleConfig> configs(const ops::SddmmQuery &query, const NamedDevice &on) {
   TensorSampleConfig short_sums{.row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .promotion_steps = 2, .list_room = 64};
   short_sums.n_split = parts_of(query, 32);
   TensorSampleConfig low_first = short_sums;
@@ -108,16 +97,16 @@ std::vector<FamilyConfig> configs(const ops::SddmmQuery &query, const NamedDevic
   low_first.low_first = true;
   low_first.n_split = parts_of(query, 64);
   const ops::Family *const portable = &tensor_sample_family();
-  std::vector<FamilyConfig> list = {{portable, codegen::to_map(short_sums)}, {portable, codegen::to_map(low_first)}};
+  std::vector<SampleConfig> list = {{portable, codegen::to_map(short_sums)}, {portable, codegen::to_map(low_first)}};
   if (ops::sampled::n_blocks(query) == 1) {
     low_first.kept_blocks = 1;
     low_first.tiles_per_block = 2;
     list.push_back({portable, codegen::to_map(low_first)});
   }
-  if (!wgmma_family().runs_on(on.device->architecture())) return list;
+  if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
   const WgmmaSampleConfig warpgroups{
       .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64, .n_split = parts_of(query, 64)};
-  list.push_back({&wgmma_family(), codegen::to_map(warpgroups)});
+  list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroups)});
   return list;
 }
 

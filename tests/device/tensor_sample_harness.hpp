@@ -13,6 +13,7 @@
 #include "device/uneven_mask.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
+#include "ops/sddmm/wgmma_sample.hpp"
 #include "sparse/tile_lists.hpp"
 #include "tune/sddmm_case.hpp"
 
@@ -23,7 +24,19 @@ inline const ops::Family& tensor_sample_family() {
   return *family;
 }
 
-/// The devices that the family runs on.
+/// The same on Hopper's tensor cores.
+inline const ops::Family& wgmma_sample_family() {
+  static const std::unique_ptr<ops::Family> family = ops::make_wgmma_sample();
+  return *family;
+}
+
+/// A config, and the family of the two that it is of.
+struct SampleConfig {
+  const ops::Family* family;
+  FieldMap config;
+};
+
+/// The devices that tensor_sample runs on.
 inline const std::vector<NamedDevice>& tensor_devices() {
   static const std::vector<NamedDevice> list = [] {
     std::vector<NamedDevice> found;
