@@ -29,6 +29,9 @@ constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() *
 /// Whether each row has a scale.
 constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
 
+consteval int sample_lost_exponent() { return -25; }    ///< log2 of the most that a scaled element loses
+consteval int sample_largest_exponent() { return 14; }  ///< finite scaled elements are below 2 to this
+
 /// A row in a byte; both numbers are rounded up.
 struct SampleMark {
   int code;  ///< 0 where no element loses more than its rounding, else 1 + log4 of how many do
@@ -45,8 +48,8 @@ struct SampleMark {
   }
   static constexpr SampleMark from_byte(unsigned char byte) { return {byte >> 4, byte & 15}; }
   constexpr unsigned char byte() const { return static_cast<unsigned char>(code << 4 | mean); }
-  /// log2 of the most that those elements take from a sum, 2^-25 each, where they meet elements below 2^14.
-  constexpr int loss_exponent() const { return code < most_code ? 2 * (code - 1) + 14 - 25 : 100; }
+  /// log2 of the most that those elements take from a sum, whatever they meet.
+  constexpr int loss_exponent() const { return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100; }
 
  private:
   /// 0 for 0.
@@ -59,7 +62,6 @@ struct SampleMark {
 
 /// Below it a scaled element may lose more than its rounding.
 constexpr float sample_least_kept(PackedMode mode) { return mode == PackedMode::f16x3 ? 0x1p-5F : 0x1p-14F; }
-consteval float sample_largest() { return 0x1p14F; }  ///< finite scaled elements are below it
 /// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.
 constexpr int sample_loss_exponent(PackedMode mode) { return mode == PackedMode::f16x3 ? -18 : -10; }
 

@@ -71,7 +71,7 @@ class SampleCertificate {
   __device__ float loss(const SampleMark& mark, int mean) const {
     constexpr int share = sample_loss_exponent(config.mode);
     if (mark.code == 0) return 0.0F;
-    const float of_all = static_cast<float>(args_.n) * power(mean - 25 - share);
+    const float of_all = static_cast<float>(args_.n) * power(mean + sample_lost_exponent() - share);
     const float of_lossy = power(mark.loss_exponent() - share);
     return of_all < of_lossy ? of_all : of_lossy;
   }

@@ -137,15 +137,13 @@ Binding Binding::of(const SddmmQuery& query, const PreparedRowPair& prepared, co
 }
 
 TensorSampleArgs Binding::arguments(const SddmmArguments& call) const {
-  const auto operand = [&](const PreparedRows& rows, SampledRows as_it_is, const void* first) {
-    as_it_is.first = static_cast<const float*>(first);
-    SampledOperand both = rows.operand(call.workspace);
-    both.rows = as_it_is;
-    return both;
+  const auto at = [](SampledRows rows, const void* first) {
+    rows.first = static_cast<const float*>(first);
+    return rows;
   };
   return {.lists = lists,
-          .lhs = operand(prepared.lhs, lhs, call.lhs),
-          .rhs = operand(prepared.rhs, rhs, call.rhs),
+          .lhs = prepared.lhs.operand(call.workspace, at(lhs, call.lhs)),
+          .rhs = prepared.rhs.operand(call.workspace, at(rhs, call.rhs)),
           .output = parts > 1 ? workspace_at(call.workspace, prepared.bytes) : call.output,
           .multiplier = call.multiplier,
           .device_scale = call.device_scale,

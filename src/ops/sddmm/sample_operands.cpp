@@ -86,12 +86,12 @@ struct Binding {
 
 }  // namespace
 
-SampledOperand PreparedRows::operand(void* workspace) const {
+SampledOperand PreparedRows::operand(void* workspace, const SampledRows& rows) const {
   return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),
           .exponents = static_cast<const signed char*>(workspace_at(workspace, exponents_offset_bytes)),
           .marks = static_cast<const unsigned char*>(workspace_at(workspace, marks_offset_bytes)),
           .octet_count = static_cast<unsigned>(octets),
-          .rows = {}};
+          .rows = rows};
 }
 
 PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, const TileShape& shape) {

@@ -17,7 +17,8 @@ struct PreparedRows {
   std::int64_t exponents_offset_bytes = 0;
   std::int64_t marks_offset_bytes = 0;
 
-  SampledOperand operand(void* workspace) const;
+  /// `rows`: the operand as it is.
+  SampledOperand operand(void* workspace, const SampledRows& rows) const;
 };
 
 struct PreparedRowPair {
