@@ -233,7 +233,7 @@ std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dty
   std::vector<std::uint16_t> all(scaled.size() * terms);
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const std::size_t pair = i / 2 * terms * 2;
-    all[pair + i % 2] = high[i];
+    all[pair + i % 2] = form.sources[i] != absent ? packed_named(high[i]) : high[i];
     if (terms == 2) all[pair + 2 + i % 2] = low[i];
   }
   return all;

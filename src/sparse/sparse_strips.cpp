@@ -82,7 +82,9 @@ std::vector<std::uint16_t> values_of(const SparseForm& form, std::size_t strip, 
   for (std::size_t lane = 0; lane < packed_lanes(); ++lane)
     for (std::uint32_t word = groups_of(form, strip)[lane]; word != 0; word &= word - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(word));
-      std::memcpy(&found[lane * 32 + bit], values.data() + 2 * static_cast<std::size_t>(form.sources[next++]), 2);
+      std::uint16_t& value = found[lane * 32 + bit];
+      std::memcpy(&value, values.data() + 2 * static_cast<std::size_t>(form.sources[next++]), 2);
+      value = packed_named(value);
     }
   return found;
 }

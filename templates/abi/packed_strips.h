@@ -14,7 +14,8 @@
 //   of a warp's slice of wgmma m64nNk16: row lane / 4 + 8 * (register & 1), columns 16 * step + 2 * (lane % 4) + 8 * (register >> 1)
 //   and the next one. It is set where the structure names either, whatever its value.
 // - Pairs by ascending lane, within a lane by ascending bit. A pair is a word of two 16-bit values, that of the lower column in
-//   the lower half, +0 where the structure does not name one. Modes of two terms have the word of hi, then the word of lo.
+//   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have the word of hi, then the word of
+//   lo.
 //
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
 // is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
@@ -85,6 +86,10 @@ constexpr long long packed_k_blocks(long long cols) { return (cols + packed_stri
 constexpr unsigned packed_header(unsigned mask, unsigned start) { return mask | start << 16; }
 constexpr unsigned packed_mask(unsigned header) { return header & 0xffffU; }
 constexpr unsigned packed_start(unsigned header) { return header >> 16; }
+
+/// A value's first number as it is packed: -0 in place of +0, so that what the structure names can be told from what it does not. Products and sums
+/// are the same.
+constexpr unsigned short packed_named(unsigned short number) { return number == 0 ? static_cast<unsigned short>(0x8000) : number; }
 
 /// Where an element of a strip goes: the lane, its mask's bit, and the half of the pair.
 struct PackedPlace {

@@ -11,8 +11,8 @@
 //   step 1; a byte each. Three words of zeros follow.
 // - A pass is the four registers of each of 32 lanes, then 16 words of metadata: the word of lane 4 g + i, i = 0 and 1, is number 2 g + i.
 //   Register r of lane 4 g + t holds what the pass takes of row g + 8 * (r & 1), columns 32 * step + 16 * (r >> 1) + 4 t to 4 t + 3.
-// Two places of every four are named, whether or not the pass takes a value there; where it does not, the value is +0: see sparse_places.
-// "Nonzero" is what the structure names, whatever its value. Values have 16 bits and are moved as they are.
+// Two places of every four are named, whether or not the pass takes a value there; where it does not, and there alone, the value is +0: see
+// sparse_places. "Nonzero" is what the structure names, whatever its value. Values have 16 bits and are moved as they are, but for packed_named.
 #pragma once
 
 #include "abi/enums.h"

@@ -5,6 +5,7 @@
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/sparse_strips.h"
+#include "abi/sums_again.h"
 #include "abi/unpack_sum.h"
 
 namespace vostok {
@@ -26,9 +27,15 @@ struct SparseTensorTraits {
   Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
+/// The strips hold values of the traits' type.
+constexpr StripsKind sparse_strips_kind(const SparseTensorTraits& traits) {
+  return {traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1, PackedGrain::pair, true};
+}
+
 struct SparseTensorArgs {
   PackedStrips strips;  ///< sparse ones: offsets and data alone
   const void* dense;
+  WholeDense whole_dense;  ///< read where sums are made again
   void* output;
   const void* residual;  ///< lies as C does
   const void* bias;

@@ -22,6 +22,7 @@ struct SparseTensorWgmmaConfig {
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool tensor_copies = false;  ///< B is copied by the copy engine (a tensor map), not by threads
   bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
+  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
 };
@@ -43,7 +44,10 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
+  visit("certify", config.certify);
 }
+
+constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) { return sparse_strips_kind(traits); }
 
 constexpr int consumer_warps(const SparseTensorWgmmaConfig& config) { return 4 * config.warpgroups; }
 constexpr int threads(const SparseTensorWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }

@@ -5,6 +5,7 @@
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
 #include "abi/strip_stages.h"
+#include "abi/sums_again.h"
 #include "abi/unpack_sum.h"
 
 namespace vostok {
@@ -44,6 +45,7 @@ struct UnpackMmaConfig {
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool bulk_strips = false;    ///< the strips of a k block are copied by the copy engine (sm_90 and later), all at once; else by the threads
   bool stream_strips = false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
+  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
 };
@@ -51,6 +53,7 @@ struct UnpackMmaConfig {
 struct UnpackMmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or split tiles
+  WholeDense whole_dense;      ///< read where sums are made again
   const float* column_scales;  ///< of split tiles: [k_blocks, column_scale_stride]; read only in mode f16x3
   void* output;
   const void* residual;  ///< lies as C does
@@ -107,7 +110,10 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("bulk_strips", config.bulk_strips);
   visit("stream_strips", config.stream_strips);
+  visit("certify", config.certify);
 }
+
+constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& config) { return {config.mode, PackedGrain::pair, false}; }
 
 /// Teams of warps that fill stages and multiply from them on their own.
 constexpr int teams(const UnpackMmaConfig& config) { return config.k_warps; }

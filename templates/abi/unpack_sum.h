@@ -3,6 +3,7 @@
 
 #include "abi/enums.h"
 #include "abi/fields.h"
+#include "abi/sums_again.h"
 
 namespace vostok {
 
@@ -16,11 +17,16 @@ struct UnpackSumTraits {
   bool residual = false;
   bool accumulate = false;
   Dtype bias_element = Dtype::f32;  ///< of the bias
+  Dtype element = Dtype::f32;       ///< of B; this and the strips' kind say what sums are made again from
+  PackedMode mode = PackedMode::f16x3;
+  PackedGrain grain = PackedGrain::pair;
+  bool sparse_strips = false;
 };
 
 struct UnpackSumConfig {
   int warps = 4;
   bool stream_output = false;
+  bool certify = false;  ///< sums that are not finite are made again (spmm/sums_again.h)
 };
 
 /// Sums of slices of k, as fragments: of each product and slice, of 16 rows after 16 rows and eight columns after eight columns, 32
@@ -36,6 +42,8 @@ struct PartialSums {
 
 struct UnpackSumArgs {
   PartialSums partial;
+  PackedStrips strips;     ///< read where sums are made again
+  WholeDense whole_dense;  ///< likewise
   void* output;
   const void* residual;  ///< lies as C does
   const void* bias;
@@ -59,12 +67,19 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
   visit("bias_element", traits.bias_element);
+  visit("element", traits.element);
+  visit("mode", traits.mode);
+  visit("grain", traits.grain);
+  visit("sparse_strips", traits.sparse_strips);
 }
 
 template <FieldsOf<UnpackSumConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("warps", config.warps);
   visit("stream_output", config.stream_output);
+  visit("certify", config.certify);
 }
+
+constexpr StripsKind strips_kind(const UnpackSumTraits& traits, const UnpackSumConfig&) { return {traits.mode, traits.grain, traits.sparse_strips}; }
 
 }  // namespace vostok

@@ -5,6 +5,7 @@
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
 #include "abi/split_dense.h"
+#include "abi/sums_again.h"
 #include "abi/tensor_map.h"
 #include "abi/tile_parts.h"
 #include "abi/unpack_sum.h"
@@ -53,6 +54,7 @@ struct UnpackWgmmaConfig {
   bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
   bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
   bool stream_strips = false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
+  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -60,7 +62,7 @@ struct UnpackWgmmaConfig {
 struct UnpackWgmmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or its tiles
-  const void* whole_dense;     ///< B, read where the grain leaves nonzeros over: by the steps below
+  WholeDense whole_dense;      ///< read where the grain leaves nonzeros over, and where sums are made again
   const float* column_scales;  ///< of tiles; read only in mode f16x3
   void* output;
   const void* residual;  ///< lies as C does
@@ -70,10 +72,8 @@ struct UnpackWgmmaArgs {
   long long m;
   long long n;
   long long k;
-  long long dense_leading;      ///< elements between lines of B
-  long long dense_stride;       ///< elements between two B of a batch
-  long long dense_row_step;     ///< elements between two rows of B
-  long long dense_column_step;  ///< the same of its columns
+  long long dense_leading;  ///< elements between lines of B
+  long long dense_stride;   ///< elements between two B of a batch
   long long output_leading;
   long long output_stride;
   unsigned batch;
@@ -126,6 +126,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
   visit("stream_strips", config.stream_strips);
+  visit("certify", config.certify);
 }
 
 constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
@@ -143,6 +144,7 @@ constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile
 constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
 
 /// Whether strips hold two of every four columns, and leave nonzeros over.
+constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) { return {config.mode, config.grain, false}; }
 constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
 /// Registers of a strip's fragments.
 constexpr int fragment_registers(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config); }

@@ -44,7 +44,7 @@ class LeftOverProducts {
     entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
     count_ = share(part + 1) - share(part);
     const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
-    dense_ = static_cast<const Stored*>(args.whole_dense) + product * args.dense_stride + column * args.dense_column_step;
+    dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride + column * args.whole_dense.column_step;
     const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
     columns_ = column < last ? static_cast<int>(last - column) : 0;
     next_chunk_ = load_chunk(0);
@@ -95,14 +95,14 @@ class LeftOverProducts {
     for (unsigned i = 0; i < together; ++i) {
 #pragma unroll
       for (int word = 0; word < 2; ++word) batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % chunk + i);
-      const Stored* row = dense_ + packed_left_column(batch.entries[i].at[0]) * args_.dense_row_step;
+      const Stored* row = dense_ + packed_left_column(batch.entries[i].at[0]) * args_.whole_dense.row_step;
       make_global_opaque(row);  // else every load computes it anew
 #pragma unroll
       for (int j = 0; j < columns / vector; ++j) {
         batch.rows[i][j] = {};
         if (i >= batch.count || j * vector >= columns_) continue;
         if constexpr (vector > 1) batch.rows[i][j] = load_global(reinterpret_cast<const Loaded*>(row + j * vector));
-        else batch.rows[i][j].at[0] = load_global(row + j * args_.dense_column_step);
+        else batch.rows[i][j].at[0] = load_global(row + j * args_.whole_dense.column_step);
       }
     }
     asked_ += batch.count;

@@ -4,6 +4,7 @@
 #include "parts/element.h"
 #include "parts/epilogue.h"
 #include "parts/loads.h"
+#include "spmm/sums_again.h"
 
 namespace vostok {
 
@@ -34,7 +35,8 @@ class FragmentOutput {
  public:
   template <class Args>
   __device__ FragmentOutput(const Args& args, unsigned product, unsigned lane)
-      : lane_(lane),
+      : again_(args, product),
+        lane_(lane),
         scale_and_bias_{args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)},
         output_(static_cast<Stored*>(args.output) + product * args.output_stride),
         residual_(static_cast<const Stored*>(args.residual) + product * args.output_stride),
@@ -51,7 +53,9 @@ class FragmentOutput {
   }
 
   /// Stores what lies in C of those rows' fragment from this column.
-  __device__ void store(long long first_column, const float (&sums)[4]) const {
+  __device__ void store(long long first_column, const float (&found)[4]) const {
+    float sums[4] = {found[0], found[1], found[2], found[3]};
+    again_.mend(sums, first_row_, first_column);
     const long long column = first_column + lane_ % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -92,6 +96,7 @@ class FragmentOutput {
     for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
   }
 
+  SumsAgain<F> again_;
   unsigned lane_;
   long long first_row_ = -1;
   float row_bias_[2] = {};

@@ -68,8 +68,8 @@ class SparsePacker {
           first + static_cast<unsigned>(__popc(word >> 16 * step & ((1U << 4 * r) - 1))) + static_cast<unsigned>(__popc(group ^ taken)) * pass;
       unsigned lower = 0;
       unsigned higher = 0;
-      if ((taken >> places.lower & 1U) != 0) lower = own_[number++];
-      if ((taken >> places.higher & 1U) != 0) higher = own_[number];
+      if ((taken >> places.lower & 1U) != 0) lower = packed_named(own_[number++]);
+      if ((taken >> places.higher & 1U) != 0) higher = packed_named(own_[number]);
       registers.at[r] = lower | higher << 16;
       metadata[r / 2] |= places.metadata() << (16 * (r % 2) + 4 * (lane_ % 4));
     }

@@ -249,12 +249,12 @@ class StripPacker {
     // Of a pair: both numbers, then what is left of both.
     const unsigned at = pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
     if constexpr (as_is) {
-      numbers[at] = value;
+      numbers[at] = packed_named(value);
     } else {
       // Not to be contracted with the subtraction of `rest`: that would keep what the host's product underflows.
       const float number = scaled ? __fmul_rn(value, shared().scales[packed_slot_row(slot)]) : value;
       const unsigned short high = Term::from_float(number);
-      numbers[at] = high;
+      numbers[at] = packed_named(high);
       if constexpr (pair_words == 2) numbers[at + 2] = rest(number, high);
     }
   }

@@ -1,4 +1,4 @@
-// Kernels of SDDMM that certify their sums compile without spills. NVRTC alone: choices do not ask for certificates yet, so no sweep meets them.
+// Kernels that certify their sums compile without spills. NVRTC alone: few choices ask for certificates yet, so that no sweep meets these.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,16 +9,20 @@
 #include "compile/sweep_jobs.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
+#include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/spmm/unpack_mma.hpp"
+#include "ops/spmm/unpack_wgmma.hpp"
 
 using namespace vostok;
 
 namespace {
 
 /// The best that the cost model finds of each kind, for each problem.
-void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& architecture) {
-  for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at("sddmm")())) {
+void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& operation, const std::string& architecture, std::size_t most) {
+  for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at(operation)())) {
     std::vector<FieldMap> configs = family.short_list(*space.query);
-    configs.resize(std::min<std::size_t>(configs.size(), 4));
+    configs.resize(std::min(configs.size(), most));
     for (FieldMap& config : configs) {
       config["certify"] = "true";
       if (family.forbidden(*space.query, config)) continue;  // 16-bit elements
@@ -33,9 +37,13 @@ TEST_CASE("kernels that certify sums compile without spills, for sm_80 and sm_90
   const auto nvrtc = test::nvrtc_for("compiling certificates");
   if (!nvrtc) return;
   test::Jobs jobs;
-  add_certified(jobs, *ops::make_tensor_sample(), "sm_80");
-  add_certified(jobs, *ops::make_tensor_sample(), "sm_90");
-  add_certified(jobs, *ops::make_wgmma_sample(), "sm_90");
+  add_certified(jobs, *ops::make_tensor_sample(), "sddmm", "sm_80", 4);
+  add_certified(jobs, *ops::make_tensor_sample(), "sddmm", "sm_90", 4);
+  add_certified(jobs, *ops::make_wgmma_sample(), "sddmm", "sm_90", 4);
+  add_certified(jobs, *ops::make_unpack_mma(), "spmm", "sm_80", 2);
+  add_certified(jobs, *ops::make_unpack_wgmma(), "spmm", "sm_90", 2);
+  add_certified(jobs, *ops::make_sparse_tensor_mma(), "spmm", "sm_90", 2);
+  add_certified(jobs, *ops::make_sparse_tensor_wgmma(), "spmm", "sm_90", 2);
   int compiled = 0;
   test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
     CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);

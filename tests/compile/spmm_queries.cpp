@@ -55,6 +55,8 @@ SweepQueries spmm_queries() {
   add({.n = 20, .element = Dtype::f16, .dense_layout = Layout::column_major, .alignment_bytes = 2, .value_lifetime = ValueLifetime::persistent},
       usual);
   add({.n = 2, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent}, dense);
+  add({.n = 128, .nonfinite = NonFinite::sparse, .value_lifetime = ValueLifetime::persistent}, usual);
+  add({.n = 24, .element = Dtype::f16, .output = Dtype::f32, .nonfinite = NonFinite::sparse, .value_lifetime = ValueLifetime::persistent}, usual);
   add({.n = 3, .element = Dtype::bf16, .output = Dtype::f32, .nonfinite = NonFinite::sparse, .epilogue = everything}, dense);
   return list;
 }

@@ -68,12 +68,6 @@ inline bool splits_numbers(std::string_view family) {
   return list.contains(family);
 }
 
-/// Families that multiply elements of B by zeros, in places that A lacks.
-inline bool touches_unnamed(std::string_view family) {
-  static const std::set<std::string_view> list = {"unpack_mma", "unpack_wgmma", "sparse_tensor_mma", "sparse_tensor_wgmma", "sparse_vector"};
-  return list.contains(family);
-}
-
 inline constexpr Dtype element_types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
 /// Numbers as the type holds them.
@@ -131,14 +125,6 @@ inline bool keeps_small_numbers(const std::string& family) {
   leave_out(family, "f32 operands of many decades, of which a split keeps 2^-25 of the largest");
   return false;
 }
-
-inline bool skips_unnamed(const std::string& family) {
-  if (!touches_unnamed(family)) return true;
-  leave_out(family, "what is not finite in elements of B that A does not name");
-  return false;
-}
-
-inline bool keeps_both(const std::string& family) { return keeps_small_numbers(family) && skips_unnamed(family); }
 
 /// Every family of the operation that `takes` admits errs by at most so many units, on every device. Returns the most that one erred by.
 /// Operands have an `operation`, a `mask`, an `element`, a problem(), and longest(), the most products of an output; beside them stand exact()

@@ -36,6 +36,7 @@ const FieldValues& field_values() {
       {"stream_output", {"false", "true"}},
       {"bulk_strips", {"false", "true"}},
       {"stream_strips", {"false", "true"}},
+      {"certify", {"false", "true"}},
   };
   return values;
 }

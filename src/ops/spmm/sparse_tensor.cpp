@@ -36,6 +36,10 @@ std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.sta
 
 std::int64_t slice_blocks(const SpmmQuery& query, int k_split) { return ceil_div(k_blocks(query), k_split); }
 
+SumsAgain sums_again(const SpmmQuery& query, bool certify, const TopologyPointers& topology) {
+  return {.certify = certify, .kind = sparse_strips_kind(traits(query, 1)), .packed = sparse_operand(query, topology)};
+}
+
 device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& args) const {
   const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
   const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
@@ -43,6 +47,7 @@ device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& ar
   const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
   args = {.strips = packed.strips(call),
           .dense = call.dense,
+          .whole_dense = whole_dense(dense_layout, b, call.dense),
           .output = call.output,
           .residual = call.residual,
           .bias = call.bias,
@@ -89,7 +94,6 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   if (s.nonzeros == 0) return "A has no nonzeros";
   if (problem.element == Dtype::f32) return "elements of 32 bits have no sparse multiplication that is exact enough";
   if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
     return "row and column numbers have 32 bits";
   return sparse_strips_declined(s);

@@ -48,6 +48,9 @@ struct Binding {
 };
 Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology);
 
+/// For the launch that adds slices of k.
+SumsAgain sums_again(const SpmmQuery& query, bool certify, const TopologyPointers& topology);
+
 /// The form of the topology that kernels read.
 TopologyNeeds needs(const SpmmQuery& query);
 

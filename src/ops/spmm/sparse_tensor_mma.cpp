@@ -66,7 +66,9 @@ class SparseTensorMma final : public FamilyOf<SpmmQuery, SparseTensorMmaConfig> 
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology));
-    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_mma::workspace(query, config).product));
+    if (config.k_split > 1)
+      list.push_back(
+          unpack_sum_launch(query, sparse_tensor_mma::workspace(query, config).product, sparse_tensor::sums_again(query, config.certify, topology)));
     return list;
   }
 };

@@ -55,6 +55,7 @@ constexpr std::array rules = {
          [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple(); }},
     Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
          [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
+    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_passes is 1 to 4",
          [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},

@@ -74,7 +74,9 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));
-    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product));
+    if (launched_slices(config) > 1)
+      list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product,
+                                       sparse_tensor::sums_again(query, config.certify, topology)));
     return list;
   }
 };

@@ -43,6 +43,7 @@ constexpr std::array rules = {
     Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
     Rule{"tile_columns is 64, 128 or 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 64, 256); }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy", [](const Case& c) { return dense_alignment(c.query) < 16; }},
+    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"strip_passes is 1 to 4",
          [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},

@@ -53,7 +53,8 @@ SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, in
                                     .min_blocks = shape.min_blocks,
                                     .stream_output = sparse_tensor::streams_output(query),
                                     .tensor_copies = tensor_copies,
-                                    .cluster_sums = slicing.cluster_sums};
+                                    .cluster_sums = slicing.cluster_sums,
+                                    .certify = certifies(query)};
   config.stages = stages_that_fit(query, config);
   return config;
 }

@@ -81,6 +81,7 @@ struct Binding {
     const std::int64_t prepared_tiles = ceil_div(call.n, prepared_columns);
     args = {.strips = packed.strips(call),
             .dense = prepared ? workspace_at(call.workspace, tiles_offset_bytes) : call.dense,
+            .whole_dense = whole_dense(dense_layout, b, call.dense),
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
@@ -122,6 +123,12 @@ Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const 
           .tiles_offset_bytes = workspace.tiles_offset_bytes,
           .scales_offset_bytes = workspace.scales_offset_bytes,
           .tile_bytes = config.prepare_dense ? split_tile_bytes(config.mode, prepared_columns) : 0};
+}
+
+SumsAgain sums_again(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
+  return {.certify = config.certify,
+          .kind = strips_kind(stage_traits(query), config),
+          .packed = packed_operand(query, {.mode = config.mode}, topology, 0)};
 }
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
@@ -193,7 +200,9 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
                                                 .tiles_offset_bytes = workspace.tiles_offset_bytes,
                                                 .scales_offset_bytes = workspace.scales_offset_bytes}));
     list.push_back(unpack_mma::multiply_launch(query, config, topology));
-    if (config.k_split > 1) list.push_back(unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes)));
+    if (config.k_split > 1)
+      list.push_back(
+          unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes), unpack_mma::sums_again(query, config, topology)));
     return list;
   }
 };

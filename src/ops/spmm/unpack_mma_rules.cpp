@@ -11,6 +11,7 @@
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "ops/spmm/unpack_mma.hpp"
+#include "ops/spmm/unpack_sum.hpp"
 #include "ops/topology/packed_strips.hpp"
 
 namespace vostok::ops::unpack_mma {
@@ -71,6 +72,7 @@ constexpr std::array rules = {
          [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
+    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"only f32 is prepared", [](const Case& c) { return c.config.prepare_dense && terms(c.config) != 2; }},
     Rule{"stages is 2 to 8, and at least 3 where blocks split B",
          [](const Case& c) { return c.config.stages < (splits_dense(c.config) ? 3 : 2) || c.config.stages > 8; }},
@@ -140,7 +142,6 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
   if (s.nonzeros == 0) return "A has no nonzeros";
   if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
     return "math = accurate allows tensor cores up to K = 65536";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())

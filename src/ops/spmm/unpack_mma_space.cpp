@@ -13,6 +13,7 @@
 #include "ops/machine.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
+#include "ops/spmm/unpack_sum.hpp"
 
 namespace vostok::ops::unpack_mma {
 
@@ -87,7 +88,8 @@ UnpackMmaConfig common(const SpmmQuery& query, const Terms& terms) {
           .strip_pairs = usual_strip_pairs(query),
           .promotion_blocks = packed_pair_words(terms.mode) == 2 ? 1 : 4,
           .prepare_dense = terms.prepare_dense,
-          .stream_output = streams_output(query)};
+          .stream_output = streams_output(query),
+          .certify = certifies(query)};
 }
 
 /// Columns for a narrow n: the power of two that holds it, at least an octet.

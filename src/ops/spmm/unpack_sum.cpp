@@ -20,16 +20,24 @@ static_assert(codegen::lists_every_field<UnpackSumConfig>(), "fields(UnpackSumCo
 
 struct SumBinding {
   SlicedProduct product;
+  SumsAgain again;
   std::int64_t m;
+  std::int64_t k;
   std::int64_t batch;
+  Layout dense_layout;
+  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
+  std::int64_t dense_stride;
   Layout output_layout;
-  std::int64_t output_leading;  ///< the problem's: 0 where packed
+  std::int64_t output_leading;
   std::int64_t output_stride;
   int warps;
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackSumArgs& args) const {
     const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
     args = {.partial = partial_sums(product, m, call),
+            .strips = again.certify ? again.packed.strips(call) : PackedStrips{},
+            .whole_dense = whole_dense(dense_layout, b, call.dense),
             .output = call.output,
             .residual = call.residual,
             .bias = call.bias,
@@ -66,18 +74,34 @@ PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const Spm
           .slices = product.k_split};
 }
 
-Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product) {
+WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* first) {
+  const bool by_rows = layout == Layout::row_major;
+  return {.first = first, .row_step = by_rows ? stored.leading : 1, .column_step = by_rows ? 1 : stored.leading, .stride = stored.stride};
+}
+
+Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, const SumsAgain& again) {
   const Spmm& problem = query.problem;
   UnpackSumTraits traits;
   take_output(query, traits);
-  const UnpackSumConfig config = {.stream_output = product.stream_output};
+  if (again.certify) {  // else one kernel serves all
+    traits.element = problem.element;
+    traits.mode = again.kind.mode;
+    traits.grain = again.kind.grain;
+    traits.sparse_strips = again.kind.sparse;
+  }
+  const UnpackSumConfig config = {.stream_output = product.stream_output, .certify = again.certify};
   codegen::KernelRequest request = {.family = "unpack_sum",
                                     .header = "spmm/unpack_sum.h",
                                     .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
   const device::LaunchShape shape = {.grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
   const SumBinding binding = {.product = product,
+                              .again = again,
                               .m = query.statistics.rows,
+                              .k = query.statistics.cols,
                               .batch = problem.batch,
+                              .dense_layout = problem.dense_layout,
+                              .dense_leading = problem.dense_leading,
+                              .dense_stride = problem.dense_stride,
                               .output_layout = problem.output_layout,
                               .output_leading = problem.output_leading,
                               .output_stride = problem.output_stride,

@@ -5,7 +5,9 @@
 
 #include <abi/unpack_sum.h>
 
+#include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/problem.hpp"
+#include "ops/stored_matrix.hpp"
 
 namespace vostok::ops {
 
@@ -40,6 +42,20 @@ std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& pro
 /// The address and layout of a call's sums of slices. `m`: rows of C.
 PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const SpmmArguments& call);
 
-Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product);
+/// B as the caller has it, for sums that are made again. `stored`: how it lies.
+WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* first);
+
+/// Whether what B holds in rows that A does not name must not show. Tensor cores multiply these elements by zeros, so that such sums are made again.
+inline bool certifies(const SpmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse; }
+inline constexpr const char* lacks_certify_reason = "elements that A lacks are multiplied as zeros: nonfinite = sparse takes certify";
+
+/// What the second launch makes sums again from, if it does.
+struct SumsAgain {
+  bool certify = false;
+  StripsKind kind = {};
+  PackedOperand packed = {};
+};
+
+Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, const SumsAgain& again);
 
 }  // namespace vostok::ops

@@ -45,7 +45,7 @@ struct Binding {
     const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
     args = {.strips = packed.strips(call),
             .dense = prepares ? workspace_at(call.workspace, split.tiles_offset_bytes) : call.dense,
-            .whole_dense = call.dense,
+            .whole_dense = whole_dense(dense_layout, b, call.dense),
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
@@ -57,8 +57,6 @@ struct Binding {
             .k = k,
             .dense_leading = b.leading,
             .dense_stride = b.stride,
-            .dense_row_step = dense_layout == Layout::row_major ? b.leading : 1,
-            .dense_column_step = dense_layout == Layout::row_major ? 1 : b.leading,
             .output_leading = c.leading,
             .output_stride = c.stride,
             .batch = static_cast<unsigned>(batch),
@@ -70,6 +68,12 @@ struct Binding {
     return grid_of(row_tiles * column_tiles, product.k_split * batch);
   }
 };
+
+SumsAgain sums_again(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
+  return {.certify = config.certify,
+          .kind = strips_kind(stage_traits(query, config), config),
+          .packed = packed_operand(query, strip_kind(config), topology, 0)};
+}
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
   const Spmm& problem = query.problem;
@@ -197,7 +201,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(config), topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
-    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product));
+    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product, unpack_wgmma::sums_again(query, config, topology)));
     return list;
   }
 };

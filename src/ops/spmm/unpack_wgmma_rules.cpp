@@ -60,6 +60,7 @@ constexpr std::array tile_rules = {
     Rule{"tile_columns is a power of two from 8 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 8, 256); }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
+    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
     Rule{"an f32 B is split by threads: tensor_copies takes 16-bit elements",
@@ -159,7 +160,6 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
   if (s.nonzeros == 0) return "there are no nonzeros to unpack";
   if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.nonfinite == NonFinite::sparse) return "elements that A lacks are multiplied as zeros: a B that is not finite would show";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
     return "math = accurate allows tensor cores up to K = 65536";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())

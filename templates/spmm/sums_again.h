@@ -1,0 +1,111 @@
+// Sums that tensor cores left unfit for C, made again from what A names alone: in f32, the same bits each time.
+//
+// Fragments multiply elements that A lacks as zeros. Where B has NaN or an infinity there, so does the sum; where B's are finite, sums are. So it is
+// enough to look at sums that are not finite. A warp makes one of them at a time, its lanes over the k blocks of the row: slow, and rare.
+#pragma once
+
+#include "abi/sums_again.h"
+#include "parts/warp.h"
+#include "spmm/named_elements.h"
+
+namespace vostok {
+
+/// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and `whole_dense`.
+template <class F, bool certifies = F::config.certify>
+class SumsAgain {
+  static constexpr StripsKind kind = strips_kind(F::traits, F::config);
+  static constexpr unsigned everyone = 0xffffffffU;
+  using Dense = Element<F::traits.element>;
+
+ public:
+  template <class Args>
+  __device__ SumsAgain(const Args& args, unsigned product)
+      : strips_(args.strips), dense_(args.whole_dense), m_(args.m), n_(args.n), product_(product) {}
+
+  /// Of a fragment's four sums of each lane (parts/mma.h), from this row and column on. Every lane of the warp calls it.
+  __device__ void mend(float (&sums)[4], long long first_row, long long first_column) const {
+    bool all_finite = true;
+#pragma unroll
+    for (const float sum : sums) all_finite = all_finite && is_finite(sum);
+    unsigned lanes = __ballot_sync(everyone, !all_finite);
+    if (lanes == 0) return;
+    const unsigned lane = threadIdx.x % 32;
+    unsigned wanted = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!is_finite(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
+#pragma unroll 1
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const unsigned owner = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+#pragma unroll 1
+      for (unsigned left = __shfl_sync(everyone, wanted, owner); left != 0; left &= left - 1) {
+        const int i = __ffs(static_cast<int>(left)) - 1;
+        const float sum = made_again(first_row + row_of(owner, i), first_column + column_of(owner, i));
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (lane == owner && j == i) sums[j] = sum;
+      }
+    }
+  }
+
+ private:
+  static __device__ bool is_finite(float value) { return fabsf(value) <= 3.402823466e+38F; }  // false for NaN
+  static __device__ unsigned row_of(unsigned lane, int i) { return lane / 4 + 8 * (static_cast<unsigned>(i) / 2); }
+  static __device__ unsigned column_of(unsigned lane, int i) { return lane % 4 * 2 + static_cast<unsigned>(i) % 2; }
+
+  /// Every lane has the result.
+  __device__ float made_again(long long row, long long column) const {
+    const PackedStrips strips = packed_set(strips_, product_);
+    const auto* const dense = static_cast<const typename Dense::Storage*>(dense_.first) + product_ * dense_.stride + column * dense_.column_step;
+    const long long row_strip = row / packed_strip_rows();
+    const int strip_row = static_cast<int>(row % packed_strip_rows());
+    const auto times = [&](float value, long long k) { return value * Dense::to_float(load_global(dense + k * dense_.row_step)); };
+    float scale = 1.0F;
+    if constexpr (!kind.sparse && packed_scales_rows(kind.mode)) scale = load_own(strips.row_scales + row);
+    float sum = 0.0F;
+#pragma unroll 1
+    for (unsigned block = threadIdx.x % 32; block < strips.k_blocks; block += 32) {
+      const unsigned unit = load_global(strips.offsets + static_cast<long long>(block) * strips.row_strips + row_strip);
+      const unsigned char* const strip = strips.data + static_cast<unsigned long long>(unit) * packed_unit_bytes();
+      float few = 0.0F;  // a block's: sums of more would round too often
+      visit_named<kind>(strip, strip_row,
+                        [&](int k, float value) { few += times(value * scale, static_cast<long long>(block) * packed_strip_columns() + k); });
+      sum += few;
+    }
+    if constexpr (kind.grain == PackedGrain::four) sum += left_over(strips.left_over, row, times);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
+    return sum;
+  }
+
+  /// The lane's share of what the row leaves over.
+  template <class Times>
+  static __device__ float left_over(const LeftOver& left, long long row, Times times) {
+    using Entry = Vector<unsigned, 2>;  // a LeftEntry
+    const unsigned end = load_global(left.row_starts + row + 1);
+    float sum = 0.0F;
+#pragma unroll 1
+    for (unsigned i = load_global(left.row_starts + row) + threadIdx.x % 32; i < end; i += 32) {
+      const Entry entry = load_own(reinterpret_cast<const Entry*>(left.entries) + i);
+      sum += times(__builtin_bit_cast(float, entry.at[1]), packed_left_column(entry.at[0]));
+    }
+    return sum;
+  }
+
+  const PackedStrips& strips_;
+  const WholeDense& dense_;
+  long long m_;
+  long long n_;
+  unsigned product_;
+};
+
+/// Sums are stored as they are.
+template <class F>
+class SumsAgain<F, false> {
+ public:
+  template <class Args>
+  __device__ SumsAgain(const Args&, unsigned) {}
+  __device__ void mend(float (&)[4], long long, long long) const {}
+};
+
+}  // namespace vostok

@@ -1,0 +1,100 @@
+// Sums of an SpMM on tensor cores that NaN or infinities in unnamed rows of B spoil are made again, whatever the problem and the config.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdio>
+#include <limits>
+
+#include "device/packed_trials.hpp"
+#include "device/sparse_tensor_harness.hpp"
+#include "device/unpack_harness.hpp"
+
+using namespace vostok;
+using namespace vostok::test;
+
+namespace {
+
+constexpr std::uint64_t seed = 3411;
+
+sparse::Csr without_every_fourth_column(const sparse::Csr& csr) {
+  sparse::Csr kept{.rows = csr.rows, .cols = csr.cols};
+  for (std::size_t row = 0; std::cmp_less(row, csr.rows); ++row) {
+    for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i)
+      if (csr.column_indices[static_cast<std::size_t>(i)] % 4 != 3) kept.column_indices.push_back(csr.column_indices[static_cast<std::size_t>(i)]);
+    kept.row_offsets.push_back(kept.nonzeros());
+  }
+  return kept;
+}
+
+/// Writes NaN and infinities to rows of B that A does not name. Returns how many.
+int spoil_unnamed(tune::SpmmHost& host) {
+  std::vector<bool> named(static_cast<std::size_t>(host.walked.cols), false);
+  for (const std::int32_t column : host.walked.column_indices) named[static_cast<std::size_t>(column)] = true;
+  constexpr std::array spoilers = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                   -std::numeric_limits<float>::infinity()};
+  const bool by_rows = host.problem.dense_layout == Layout::row_major;
+  int spoilt = 0;
+  for (std::int64_t product = 0; product < host.problem.batch; ++product)
+    for (std::int64_t k = 0; k < host.walked.cols; ++k) {
+      if (named[static_cast<std::size_t>(k)]) continue;
+      const std::int64_t column = k * 7 % host.problem.n;
+      const std::int64_t line = by_rows ? k : column, place = by_rows ? column : k;
+      const std::int64_t at = product * host.dense_shape.stride + line * host.dense_shape.leading + place;
+      host.dense[static_cast<std::size_t>(at)] = spoilers[static_cast<std::size_t>(spoilt++ % 3)];
+    }
+  return spoilt;
+}
+
+FieldMap config_of(const ops::Family& family, const ops::SpmmQuery& query, sparse::Random& random, bool standard) {
+  if (standard) return family.default_config(query);
+  std::vector<FieldMap> admitted;
+  for (FieldMap& config : family.space(query))
+    if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
+  return admitted[static_cast<std::size_t>(random.below(std::ssize(admitted)))];
+}
+
+/// `check`(device, family, case, config), with the default and with a config of the space in turn.
+template <class Case, class Check>
+void check_spoilt(const std::string& name, const std::vector<LevelledProblem>& problems, const Check& check) {
+  const ops::Family& family = *ops::find_family("spmm", name);
+  sparse::Random random(seed);
+  int spoilt = 0;
+  std::size_t turn = 0;
+  for (const LevelledProblem& levelled : problems) {
+    Spmm problem = levelled.problem;
+    problem.nonfinite = NonFinite::sparse;
+    Case c(without_every_fourth_column(levelled.csr), problem, seed + turn);
+    const int found = spoil_unnamed(c.host);
+    const auto devices = devices_of(family);
+    if (devices.empty()) return;
+    for (const NamedDevice& on : devices_of_turn(devices, turn++)) {
+      const ops::SpmmQuery query = c.query(on.device.get());
+      if (family.declines(query)) continue;
+      check(on, family, c, config_of(family, query, random, turn % 2 == 0));
+      spoilt += found > 0 ? 1 : 0;
+    }
+  }
+  std::printf("%s: %d products were spoilt\n", name.c_str(), spoilt);
+  CHECK(spoilt > 0);
+}
+
+}  // namespace
+
+TEST_CASE("products of every type, layout, batch and epilogue are right with NaN in rows of B that A does not name, by every tensor-core family") {
+  MESSAGE("seed " << seed);
+  std::vector<LevelledProblem> problems = paired_tensor_problems(seed);
+  if (thread_sanitized) problems.resize(4);
+  std::vector<LevelledProblem> of_16_bits;
+  for (const LevelledProblem& levelled : problems)
+    if (levelled.problem.element != Dtype::f32) of_16_bits.push_back(levelled);
+  for (const std::string family : {"unpack_mma", "unpack_wgmma"}) {
+    CAPTURE(family);
+    check_spoilt<UnpackCase>(family, problems,
+                             [](const auto& on, const auto& of, const UnpackCase& c, const FieldMap& config) { check_unpack(on, of, c, config); });
+  }
+  for (const std::string family : {"sparse_tensor_mma", "sparse_tensor_wgmma"}) {
+    CAPTURE(family);
+    check_spoilt<SparseCase>(family, of_16_bits,
+                             [](const auto& on, const auto& of, const SparseCase& c, const FieldMap& config) { check_sparse(on, of, c, config); });
+  }
+}
