@@ -197,7 +197,7 @@ std::vector<float> scales_of(const PackedForm& form, std::span<const float> valu
     for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) take(row, form.left_sources[i]);
   std::vector<float> scales;
   scales.reserve(largest.size());
-  for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
+  for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_row_exponent(bits))));
   return scales;
 }
 

@@ -18,7 +18,7 @@
 //   lo.
 //
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
-// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
+// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_row_exponent.
 #pragma once
 
 #include "abi/fields.h"
@@ -112,6 +112,11 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
   if (largest_bits == 0) return 0;
   const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
   return exponent < 126 ? exponent : 126;
+}
+/// The same of a row of A: 126 where all of it is zero, and there alone.
+constexpr int packed_row_exponent(unsigned largest_bits) {
+  const int exponent = packed_scale_exponent(largest_bits);
+  return largest_bits == 0 ? 126 : exponent < 125 ? exponent : 125;
 }
 /// The bits of 2^exponent, for a normal number.
 constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }

@@ -10,6 +10,7 @@
 // [2^13, 2^14); else it is 1. 1 / s lies at column_scales[b * (column tiles * tile_columns) + column], for every k block b.
 #pragma once
 
+#include "abi/column_loss.h"
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
@@ -23,6 +24,7 @@ struct SplitDenseTraits {
   Layout layout = Layout::row_major;
   int alignment = 16;  ///< bytes that divide every line start of B
   bool batched = false;
+  bool marked = false;  ///< inverse scales tell what columns lose (abi/column_loss.h)
 };
 
 struct SplitDenseConfig {
@@ -51,6 +53,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("layout", traits.layout);
   visit("alignment", traits.alignment);
   visit("batched", traits.batched);
+  visit("marked", traits.marked);
 }
 
 template <FieldsOf<SplitDenseConfig> S, class Visit>
@@ -77,10 +80,11 @@ constexpr int split_low_offset(int tile_columns, int k, int column) {
   return tile_columns == 64 ? split_plane_bytes() + split_offset(k, column) : split_offset(k, column + 32);
 }
 
-/// Dynamic shared memory of a block: the columns' maxima, and a column-major B's tiles on their way to lines of columns.
+/// Dynamic shared memory of a block: the columns' maxima, how many elements lose something, and a column-major B's tiles on their way to lines of
+/// columns.
 constexpr int shared_bytes(const SplitDenseTraits& traits, const SplitDenseConfig& config) {
   const int image = traits.layout == Layout::column_major ? config.scale_blocks * split_tile_bytes(traits.mode, config.tile_columns) : 16;
-  return image + 4 * config.tile_columns;
+  return image + 4 * config.tile_columns * (traits.marked ? 2 : 1);
 }
 
 }  // namespace vostok

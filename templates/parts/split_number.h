@@ -2,6 +2,7 @@
 // where hi is not finite.
 #pragma once
 
+#include "abi/column_loss.h"
 #include "abi/packed_strips.h"
 #include "parts/element.h"
 
@@ -50,6 +51,15 @@ __device__ inline SplitPair split_pair(float first, float second) {
   const SplitParts lower = split_number<mode>(first);
   const SplitParts upper = split_number<mode>(second);
   return {lower.high | static_cast<unsigned>(upper.high) << 16, lower.low | static_cast<unsigned>(upper.low) << 16};
+}
+
+/// Whether a number, scaled, loses more than its rounding.
+template <PackedMode mode>
+__device__ inline bool loses(float value) {
+  if (!(fabsf(value) < split_least_kept())) return false;
+  using Term = Element<packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16>;
+  const SplitParts parts = split_number<mode>(value);
+  return Term::to_float(parts.high) + Term::to_float(parts.low) != value;
 }
 
 /// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.

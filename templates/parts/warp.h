@@ -19,6 +19,14 @@ __device__ inline unsigned warp_maximum(unsigned value) {
   return value;
 }
 
+/// The sum over such lanes.
+template <int first_distance, int last_distance = 16>
+__device__ inline unsigned warp_sum(unsigned value) {
+#pragma unroll
+  for (int distance = first_distance; distance <= last_distance; distance *= 2) value += shuffle_xor(value, distance);
+  return value;
+}
+
 /// The number of the calling warp in its block, in a form of which the compiler knows that all lanes have the same: branches by it do not
 /// diverge, and what follows from it stays in the registers that a warp shares. Every lane of the warp takes part.
 __device__ inline unsigned warp_of_block() { return __shfl_sync(0xffffffffU, threadIdx.x / 32, 0); }

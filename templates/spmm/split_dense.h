@@ -21,7 +21,11 @@ template <class F>
 struct SplitDenseShared {
   static constexpr bool transposes = F::traits.layout == Layout::column_major;
   alignas(16) unsigned char tiles[transposes ? F::config.scale_blocks * split_tile_bytes(F::traits.mode, F::config.tile_columns) : 16];
-  unsigned maxima[F::config.tile_columns];  ///< bits of magnitudes, which order as the numbers do
+  static constexpr int columns = F::config.tile_columns;
+  unsigned maxima[columns * (F::traits.marked ? 2 : 1)];  ///< bits of magnitudes, which order as the numbers do; then counts of elements
+
+  /// Elements of a column that lose more than their rounding.
+  __device__ unsigned& lossy(unsigned column) { return maxima[columns + column]; }
 };
 
 /// Which of the tiles' elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from the first tile's first.
@@ -96,12 +100,15 @@ __device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_p
   }
 }
 
-/// The scale of each own column; writes their inverses for `tiles` k blocks, `step` apart.
+/// The scale of each own column.
 template <class F>
 __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], const float (&values)[SplitShare<F>::count][split_piece()],
-                                   SplitDenseShared<F>& shared, float* inverses, unsigned tiles, long long step) {
+                                   SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
-  for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads) shared.maxima[i] = 0;
+  for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads) {
+    shared.maxima[i] = 0;
+    if constexpr (F::traits.marked) shared.lossy(i) = 0;
+  }
   unsigned maxima[Share::own_columns] = {};
 #pragma unroll
   for (int i = 0; i < Share::count; ++i)
@@ -121,9 +128,36 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
 #pragma unroll
   for (int i = 0; i < Share::own_columns; ++i)
     scales[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(shared.maxima[Share::first_column() + i])));
-  for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads)
-    for (unsigned tile = 0; tile < tiles; ++tile)
-      inverses[tile * step + i] = __builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i])));
+}
+
+/// Counts what columns lose of their scaled elements.
+template <class F>
+__device__ inline void find_losses(const float (&values)[SplitShare<F>::count][split_piece()], SplitDenseShared<F>& shared) {
+  using Share = SplitShare<F>;
+  bool maybe = false;
+#pragma unroll
+  for (int i = 0; i < Share::count; ++i)
+#pragma unroll
+    for (int j = 0; j < split_piece(); ++j) maybe = maybe || fabsf(values[i][j]) < split_least_kept();
+  if (maybe) {
+#pragma unroll
+    for (int i = 0; i < Share::count; ++i)
+#pragma unroll
+      for (int j = 0; j < split_piece(); ++j)
+        if (loses<F::traits.mode>(values[i][j])) atomicAdd(&shared.lossy(static_cast<unsigned>(Share::first_column() + Share::own_column(i, j))), 1U);
+  }
+  __syncthreads();
+}
+
+/// Writes the columns' inverse scales for `tiles` k blocks, `step` apart.
+template <class F>
+__device__ inline void store_inverses(SplitDenseShared<F>& shared, float* inverses, unsigned tiles, long long step) {
+  for (unsigned i = threadIdx.x; i < SplitShare<F>::columns; i += F::config.threads) {
+    unsigned lossy = 0;
+    if constexpr (F::traits.marked) lossy = shared.lossy(i);
+    const float inverse = marked_scale(__builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i]))), lossy);
+    for (unsigned tile = 0; tile < tiles; ++tile) inverses[tile * step + i] = inverse;
+  }
 }
 
 /// Writes the four columns of each piece of a row, of the first `tiles` tiles.
@@ -186,6 +220,7 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   static_assert(config.threads % 128 == 0 && Share::count >= 2 && Share::count % 2 == 0 && Share::count <= 16,
                 "a block has a multiple of 128 threads, each with 2 to 16 pieces of the tile");
   static_assert(config.scale_blocks >= 1, "k blocks share scales with none, or with others");
+  static_assert(!traits.marked || packed_scales_rows(traits.mode), "what is not scaled has no inverse scales to mark");
   static_assert(sizeof(SplitDenseShared<F>) == shared_bytes(traits, config), "shared_bytes differs from the layout");
   follow_previous_launch();
   const unsigned row = blockIdx.z * gridDim.y + blockIdx.y;
@@ -206,11 +241,13 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
     const long long line = static_cast<long long>(args.column_tiles) * config.tile_columns;
     float* const inverses =
         args.column_scales + (static_cast<long long>(product) * args.k_blocks + k_block) * line + column_tile * config.tile_columns;
-    find_scales<F>(scales, values, shared, inverses, tiles, line);
+    find_scales<F>(scales, values, shared);
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)
 #pragma unroll
       for (int j = 0; j < split_piece(); ++j) values[i][j] *= scales[Share::own_column(i, j)];
+    if constexpr (traits.marked) find_losses<F>(values, shared);
+    store_inverses<F>(shared, inverses, tiles, line);
   }
 
   SplitParts parts[Share::count][split_piece()];

@@ -59,6 +59,9 @@ class UnpackWarp {
 
   __device__ void promote(const float* column_scales) { product_.promote(column_scales + column_, lane_); }
 
+  /// After the last promotion.
+  __device__ void end() { product_.end(); }
+
   /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
   template <class Visit>
   __device__ void visit_totals(Visit visit) const {
@@ -67,8 +70,7 @@ class UnpackWarp {
 #pragma unroll
       for (int o = 0; o < Product::octets; ++o) {
         float sums[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) sums[i] = product_.total(q, o, i);
+        product_.totals(sums, q, o);
         visit(strip_ + q, column_ / 8 + o, sums);
       }
   }
@@ -140,6 +142,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   if constexpr (config.k_split == 1) expect_biases<F>(args, tile.first_strip(), tile_strips(config), threadIdx.x);
   UnpackWarp<F> warp(tile, packed);
   multiply_blocks<F>(warp, stages, shared, args, tile, packed);
+  warp.end();
 
   if constexpr (config.k_split > 1) {
     visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {

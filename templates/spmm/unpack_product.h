@@ -8,6 +8,7 @@
 #include "abi/unpack_mma.h"
 #include "parts/loads.h"
 #include "parts/mma.h"
+#include "spmm/column_losses.h"
 #include "spmm/row_factors.h"
 #include "spmm/unpack_dense_fragments.h"
 #include "spmm/unpack_fragments.h"
@@ -68,6 +69,7 @@ class WarpProduct {
 
   /// After the k block that completes promotion_blocks, and after the last. `column_scales` are those of the warp's first column.
   __device__ void promote(const float* column_scales, unsigned lane) {
+    losses_.add([&](unsigned first) { return *reinterpret_cast<const Vector<float, 2>*>(column_scales + first); });
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
       Vector<float, 2> scales{};
@@ -84,14 +86,23 @@ class WarpProduct {
     }
   }
 
-  /// Element i of the accumulator's fragment (parts/mma.h), once everything was promoted.
+  /// Once everything was promoted.
+  __device__ void end() { losses_.end(); }
+
+  /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane calls it.
+  __device__ void totals(float (&sums)[4], int q, int o) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sums[i] = total(q, o, i);
+    if constexpr (certifies_splits(config)) losses_.vouch(sums, o, {row_inverse(rows_[q][0]), row_inverse(rows_[q][1])});
+  }
+
+ private:
   __device__ float total(int q, int o, int i) const {
     if constexpr (!promotes) return sums_.at[q][o][i];
     else if constexpr (scaled) return totals_.at[q][o][i] * rows_[q][i / 2].end;
     else return totals_.at[q][o][i];
   }
 
- private:
   struct Sums {
     float at[strips][octets][4];
   };
@@ -200,6 +211,7 @@ class WarpProduct {
   typename detail::Either<Nothing, Sums, low_apart>::Type low_sums_{};  ///< of products with a low term
   typename detail::Either<Nothing, Sums, promotes>::Type totals_{};
   RowFactors rows_[scaled ? strips : 1][2];
+  typename LossesOf<config.warp_columns, certifies_splits(config)>::Type losses_;
 };
 
 }  // namespace vostok

@@ -4,6 +4,7 @@
 // into [2^13, 2^14).
 #pragma once
 
+#include "abi/column_loss.h"
 #include "abi/unpack_mma.h"
 #include "parts/split_number.h"
 #include "parts/vector.h"
@@ -35,7 +36,8 @@ class DenseSplit {
         const float scale = __builtin_bit_cast(float, packed_power_bits(exponent));
 #pragma unroll
         for (float& value : values) value *= scale;
-        if (octet == 0) column_scales[column] = __builtin_bit_cast(float, packed_power_bits(-exponent));
+        const unsigned lossy = config.certify ? lossy_of_column(values) : 0;
+        if (octet == 0) column_scales[column] = marked_scale(__builtin_bit_cast(float, packed_power_bits(-exponent)), lossy);
       }
       store(values, terms + LinesAlongK::place(column, octet));
     }
@@ -64,6 +66,18 @@ class DenseSplit {
       largest = magnitude > largest ? magnitude : largest;
     }
     return warp_maximum<4>(largest);
+  }
+
+  /// How many scaled elements of the column lose more than their rounding.
+  static __device__ unsigned lossy_of_column(const float (&values)[count]) {
+    bool maybe = false;
+#pragma unroll
+    for (const float value : values) maybe = maybe || fabsf(value) < split_least_kept();
+    if (!__any_sync(0xffffffffU, maybe)) return 0;
+    unsigned lossy = 0;
+#pragma unroll
+    for (const float value : values) lossy += loses<mode>(value) ? 1 : 0;
+    return warp_sum<4>(lossy);
   }
 
   static __device__ void store(const float (&values)[count], unsigned char* chunk) {

@@ -4,6 +4,7 @@
 #include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
 #include "parts/wgmma_sparse.h"
+#include "spmm/column_losses.h"
 #include "spmm/row_factors.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
@@ -145,6 +146,7 @@ class WarpgroupSum {
       const bool due = ++blocks_ == config.promotion_blocks || is_last;
       if constexpr (defers_factors)
         if (due && !with_factors_) apply_factors_if_large(scales);
+      if (due) losses_.add([&](unsigned column) { return load_shared_pair(scales + 4 * column); });
       wait_multiplications();
       if (!due) return;
       blocks_ = 0;
@@ -179,6 +181,7 @@ class WarpgroupSum {
     if constexpr (sets_aside)
 #pragma unroll
       for (int i = 0; i < count; ++i) totals_[i] += aside_.at[i];
+    losses_.end();
   }
 
   /// The fragment of columns 8 * octet and on, after end(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
@@ -189,6 +192,7 @@ class WarpgroupSum {
       else elements[i] = sums_[4 * octet + i];
       if constexpr (scaled) elements[i] *= with_factors_ ? rows_[i / 2].end : rows_[i / 2].promotion * rows_[i / 2].end;
     }
+    if constexpr (certifies_splits(config)) losses_.vouch(elements, octet, {row_inverse(rows_[0]), row_inverse(rows_[1])});
   }
 
  private:
@@ -269,6 +273,7 @@ class WarpgroupSum {
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
+  typename LossesOf<config.tile_columns, certifies_splits(config)>::Type losses_;
   SumsAside<F>& aside_;
 };
 

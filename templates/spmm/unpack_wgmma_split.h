@@ -125,6 +125,7 @@ class SplitScales {
         inverses[i] = __builtin_bit_cast(float, packed_power_bits(-exponent));
       }
       store(inverses, shared_inverses);
+      if constexpr (certifies_splits(F::config)) mark(elements, shared_inverses);
     }
   }
 
@@ -156,6 +157,25 @@ class SplitScales {
 #pragma unroll
     for (unsigned& bits : largest) bits = 0;
     visit(elements, [&](int column, float value) { largest[column] = max(largest[column], finite_magnitude(value)); });
+  }
+
+  /// Marks the inverses of columns that lose something, one after the other: it is rare, and registers are not.
+  __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) const {
+    bool maybe = false;
+    visit(elements, [&](int column, float value) { maybe = maybe || fabsf(value * scales_[column]) < split_least_kept(); });
+    if (!__any_sync(0xffffffffU, maybe)) return;
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      unsigned lossy = 0;
+      visit(elements, [&](int column, float value) {
+        if (column == i) lossy += loses<F::config.mode>(value * scales_[i]) ? 1 : 0;
+      });
+      lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
+      const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
+      const unsigned column = Share::row_major ? Share::first_place() + i : Share::first_line() + Share::lines_before(i);
+      const SharedAddress inverse{shared_inverses + 4 * column};
+      if (speaks && lossy > 0) store_word(inverse, marked_scale_bits(load_word(inverse), lossy));
+    }
   }
 
   static __device__ void store(const float (&inverses)[columns], unsigned shared) {

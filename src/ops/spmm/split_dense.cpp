@@ -77,7 +77,8 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                                    .mode = what.mode,
                                    .layout = problem.dense_layout,
                                    .alignment = dense_alignment(query),
-                                   .batched = problem.batch > 1};
+                                   .batched = problem.batch > 1,
+                                   .marked = what.certify && packed_scales_rows(what.mode)};
   const SplitDenseConfig config = {.tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
   codegen::KernelRequest request = {.family = "split_dense",
                                     .header = "spmm/split_dense.h",

@@ -198,7 +198,8 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
       list.push_back(split_dense_launch(query, {.mode = config.mode,
                                                 .tile_columns = unpack_mma::prepared_columns,
                                                 .tiles_offset_bytes = workspace.tiles_offset_bytes,
-                                                .scales_offset_bytes = workspace.scales_offset_bytes}));
+                                                .scales_offset_bytes = workspace.scales_offset_bytes,
+                                                .certify = config.certify}));
     list.push_back(unpack_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1)
       list.push_back(

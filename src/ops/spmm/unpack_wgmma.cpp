@@ -120,6 +120,7 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
       .mode = config.mode, .tile_columns = prepared_columns(config), .scale_blocks = scale_blocks(config), .tiles_offset_bytes = layout.bytes};
   if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
   layout.dense.scales_offset_bytes = layout.bytes;
+  layout.dense.certify = config.certify;
   if (config.prepare_dense) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));
   layout.product = {.tile_rows = tile_rows(config),
                     .tile_columns = config.tile_columns,
