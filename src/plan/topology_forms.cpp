@@ -220,6 +220,7 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
                      .left_starts = pointers.left_starts,
                      .left_places = left_over.places,
                      .left_sources = left_over.sources,
+                     .nonzeros = static_cast<unsigned>(statistics.nonzeros),
                      .row_strips = static_cast<unsigned>(packed_row_strips(statistics.rows)),
                      .k_blocks = static_cast<unsigned>(packed_k_blocks(statistics.cols)),
                      .units = {},

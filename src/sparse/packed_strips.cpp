@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include <abi/column_loss.h>
 #include <abi/packed_fours.h>
 
 #include "base/text.hpp"
@@ -239,6 +240,33 @@ std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dty
   return all;
 }
 
+/// Whether an element, scaled, loses more than its rounding.
+bool loses(float scaled) {
+  if (!(std::fabs(scaled) < split_least_kept())) return false;
+  const float high = round_to(Dtype::f16, scaled);
+  return high + round_to(Dtype::f16, rest(scaled, high)) != scaled;
+}
+
+/// Adds the exact values, and to each inverse scale how much its row loses.
+void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const float> values, const std::vector<float>& scales) {
+  const std::size_t rows = scales.size();
+  packed.firsts.assign(form.row_starts.begin(), form.row_starts.begin() + static_cast<std::ptrdiff_t>(rows));
+  for (std::int32_t number = 0; number < form.nonzeros(); ++number) {
+    const auto place = static_cast<std::size_t>(form.value_places.empty() ? number : form.value_places[static_cast<std::size_t>(number)]);
+    packed.exact.push_back(values[place]);
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::int32_t end = row + 1 < rows ? packed.firsts[row + 1] : form.nonzeros();
+    unsigned lossy = 0;
+    for (std::int32_t number = packed.firsts[row]; number < end; ++number)
+      lossy += loses(packed.exact[static_cast<std::size_t>(number)] * scales[row]) ? 1U : 0U;
+    packed.row_scales[row] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(lossy));
+  }
+}
+
+/// An inverse scale without its mark.
+float unmarked(float inverse) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(inverse) & ~packed_row_mark_bits()); }
+
 float to_float(PackedMode mode, std::uint32_t word, std::size_t half) {
   const auto bits = static_cast<std::uint16_t>(word >> 16 * half);
   std::array<std::byte, 2> bytes;
@@ -304,12 +332,13 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
   return form;
 }
 
-PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values) {
+PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values, bool marked) {
   const std::vector<float> floats = from_storage(element, values);
   PackedMatrix packed{.mode = mode};
   std::vector<float> scales;
   if (packed_scales_rows(mode)) scales = scales_of(form, floats);
   for (const float scale : scales) packed.row_scales.push_back(1 / scale);
+  if (marked) mark_rows(packed, form, floats, scales);
 
   std::vector<float> scaled(form.sources.size(), 0);
   for (std::size_t i = 0; i < scaled.size(); ++i)
@@ -346,7 +375,7 @@ std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed) {
         double value = 0;
         for (std::size_t term = 0; term < words; ++term)
           value += to_float(packed.mode, packed.data[first + static_cast<std::size_t>(packed_header_words(form.grain)) + pair * words + term], half);
-        if (!packed.row_scales.empty()) value *= packed.row_scales[static_cast<std::size_t>(row)];
+        if (!packed.row_scales.empty()) value *= unmarked(packed.row_scales[static_cast<std::size_t>(row)]);
         // A missing partner may lie past the last column, as it may not past the last row.
         if (columns[half] < form.cols) dense[static_cast<std::size_t>(row * form.cols + columns[half])] = value;
       }

@@ -33,6 +33,7 @@ struct PackedForm {
   std::vector<std::int32_t> left_sources = {};
 
   std::int64_t strips() const { return row_strips * k_blocks; }
+  std::int32_t nonzeros() const { return row_starts.empty() ? 0 : row_starts.back(); }
   /// PackedStrips::offsets of pairs of so many words.
   std::vector<std::uint32_t> unit_offsets(int pair_words) const;
 };
@@ -47,10 +48,12 @@ struct PackedMatrix {
   std::vector<std::uint32_t> data = {};   ///< PackedStrips::data, in words
   std::vector<float> row_scales = {};     ///< empty where the mode has none
   std::vector<LeftEntry> left_over = {};  ///< LeftOver::entries
+  std::vector<std::int32_t> firsts = {};  ///< ExactValues of marked strips
+  std::vector<float> exact = {};
 };
 
-/// `values`: in CSR order of A, as `element` is stored.
-PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values);
+/// `values`: in CSR order of A, as `element` is stored. `marked`: see abi/packed_strips.h.
+PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values, bool marked = false);
 
 /// The dense matrix [rows, cols] that the packed one stands for, exactly; reads nothing but the offsets of the form.
 std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed);

@@ -11,6 +11,7 @@ struct PackStripsTraits {
   PackedMode mode = PackedMode::f16x1;
   Dtype element = Dtype::f16;  ///< of the values
   PackedGrain grain = PackedGrain::pair;
+  bool marked = false;
 };
 
 struct PackStripsConfig {
@@ -19,10 +20,12 @@ struct PackStripsConfig {
 
 struct PackStripsArgs {
   PackedStructure structure;
-  const void* values;      ///< CSR order of A
-  unsigned char* data;     ///< of the first set
-  float* row_scales;       ///< likewise, where the mode scales rows
-  LeftEntry* left_over;    ///< likewise, where the grain leaves nonzeros over
+  const void* values;    ///< CSR order of A
+  unsigned char* data;   ///< of the first set
+  float* row_scales;     ///< likewise, where the mode scales rows
+  LeftEntry* left_over;  ///< likewise, where the grain leaves nonzeros over
+  int* firsts;           ///< ExactValues of marked strips, likewise; null: they are read where the caller has them
+  float* exact;
   long long value_stride;  ///< elements between two sets
   long long set_bytes;     ///< the same of what is packed
   unsigned sets;
@@ -34,6 +37,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("mode", traits.mode);
   visit("element", traits.element);
   visit("grain", traits.grain);
+  visit("marked", traits.marked);
 }
 
 template <FieldsOf<PackStripsConfig> S, class Visit>

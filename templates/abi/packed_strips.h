@@ -17,6 +17,9 @@
 //   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have the word of hi, then the word of
 //   lo.
 //
+// Strips of mode f16x3 may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a row loses (packed_row_mark), and all
+// values lie beside as they are (ExactValues), so that sums that lost too much can be made again.
+//
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
 // is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_row_exponent.
 #pragma once
@@ -118,6 +121,14 @@ constexpr int packed_row_exponent(unsigned largest_bits) {
   const int exponent = packed_scale_exponent(largest_bits);
   return largest_bits == 0 ? 126 : exponent < 125 ? exponent : 125;
 }
+/// An inverse scale of a row of marked strips: its last five bits, which a power of two does not use, have a bound of how many of the row's elements
+/// lose more than their rounding, 0 or 1 + log2.
+constexpr unsigned packed_row_mark_bits() { return 0x1fU; }
+constexpr unsigned packed_row_mark(unsigned lossy) {
+  unsigned code = lossy > 0 ? 1 : 0;
+  while (code > 0 && (1ULL << (code - 1)) < lossy) ++code;
+  return code;
+}
 /// The bits of 2^exponent, for a normal number.
 constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }
 
@@ -133,6 +144,14 @@ struct LeftOver {
   const LeftEntry* entries;
 };
 
+/// The values of marked strips as they are, by row and in it by ascending column.
+struct ExactValues {
+  const float* values;
+  const int* places;  ///< where the value of each number lies; null: there
+  const int* firsts;  ///< row_strips * 16: the number of each row's first
+  long long stride;   ///< values between two sets; 0 where the batch shares one
+};
+
 /// Packed values as kernels read them.
 struct PackedStrips {
   const unsigned* offsets;    ///< row_strips * k_blocks + 1: where each strip starts, and where the last ends, in units of 16 bytes
@@ -142,6 +161,7 @@ struct PackedStrips {
   unsigned k_blocks;
   long long set_bytes;  ///< between two sets of values of a batch, of all that holds values alike; 0 where the batch shares one
   LeftOver left_over;   ///< empty where a strip holds all of its nonzeros
+  ExactValues exact;    ///< of marked strips
 };
 
 /// The strips of one product of a batch.
@@ -150,6 +170,7 @@ constexpr PackedStrips packed_set(PackedStrips strips, long long product) {
   if (strips.row_scales != nullptr) strips.row_scales += product * (strips.set_bytes / 4);
   if (strips.left_over.entries != nullptr) strips.left_over.entries += product * (strips.set_bytes / static_cast<long long>(sizeof(LeftEntry)));
   strips.data += product * strips.set_bytes;
+  strips.exact.values += product * strips.exact.stride;
   return strips;
 }
 
@@ -179,6 +200,7 @@ struct PackedStructure {
   const unsigned* left_starts;      ///< LeftOver::row_starts, and the entries' places; null where nothing is left over
   const unsigned* left_places;
   const int* left_sources;  ///< where the value of each lies in the CSR order of A
+  unsigned nonzeros;
   unsigned row_strips;
   unsigned k_blocks;
   unsigned units[2];  ///< of all strips: the last of each unit_offsets

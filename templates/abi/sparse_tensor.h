@@ -29,7 +29,7 @@ struct SparseTensorTraits {
 
 /// The strips hold values of the traits' type.
 constexpr StripsKind sparse_strips_kind(const SparseTensorTraits& traits) {
-  return {traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1, PackedGrain::pair, true};
+  return {traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1, PackedGrain::pair, true, false};
 }
 
 struct SparseTensorArgs {

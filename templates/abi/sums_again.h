@@ -18,6 +18,7 @@ struct StripsKind {
   PackedMode mode;
   PackedGrain grain;
   bool sparse;
+  bool marked;  ///< packed strips are, so that values are known as they are
 };
 
 }  // namespace vostok

@@ -116,7 +116,9 @@ constexpr void fields(S& config, Visit&& visit) {
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
 constexpr bool certifies_splits(const UnpackMmaConfig& config) { return config.certify && packed_scales_rows(config.mode); }
 
-constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& config) { return {config.mode, PackedGrain::pair, false}; }
+constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
+  return {config.mode, PackedGrain::pair, false, certifies_splits(config)};
+}
 
 /// Teams of warps that fill stages and multiply from them on their own.
 constexpr int teams(const UnpackMmaConfig& config) { return config.k_warps; }

@@ -21,6 +21,7 @@ struct UnpackSumTraits {
   PackedMode mode = PackedMode::f16x3;
   PackedGrain grain = PackedGrain::pair;
   bool sparse_strips = false;
+  bool marked_strips = false;
 };
 
 struct UnpackSumConfig {
@@ -71,6 +72,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("mode", traits.mode);
   visit("grain", traits.grain);
   visit("sparse_strips", traits.sparse_strips);
+  visit("marked_strips", traits.marked_strips);
 }
 
 template <FieldsOf<UnpackSumConfig> S, class Visit>
@@ -80,6 +82,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("certify", config.certify);
 }
 
-constexpr StripsKind strips_kind(const UnpackSumTraits& traits, const UnpackSumConfig&) { return {traits.mode, traits.grain, traits.sparse_strips}; }
+constexpr StripsKind strips_kind(const UnpackSumTraits& traits, const UnpackSumConfig&) {
+  return {traits.mode, traits.grain, traits.sparse_strips, traits.marked_strips};
+}
 
 }  // namespace vostok

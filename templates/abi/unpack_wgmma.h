@@ -147,7 +147,9 @@ constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
 constexpr bool certifies_splits(const UnpackWgmmaConfig& config) { return config.certify && packed_scales_rows(config.mode); }
 
-constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) { return {config.mode, config.grain, false}; }
+constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) {
+  return {config.mode, config.grain, false, certifies_splits(config)};
+}
 constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
 /// Registers of a strip's fragments.
 constexpr int fragment_registers(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config); }

@@ -1,6 +1,8 @@
 // How the scale of a row of A is taken back from sums of scaled products.
 #pragma once
 
+#include "abi/packed_strips.h"
+
 namespace vostok {
 
 /// One factor at each promotion, one at the end. The first keeps sums of small rows and large columns from becoming infinite, the second
@@ -10,11 +12,22 @@ struct RowFactors {
   float end;
 };
 
-/// What a sum of the row is compared with: nothing where all of the row is zero (packed_row_exponent).
-__device__ inline float row_inverse(const RowFactors& row) {
-  const float inverse = row.promotion * row.end;
-  return inverse > 0x1p-126F ? inverse : 0.0F;
+/// What a row of marked strips loses, as ColumnLosses compares sums with it.
+struct RowLoss {
+  float inverse;  ///< of its scale; 0 where all of the row is zero (packed_row_exponent), which loses nothing
+  float lossy;    ///< a bound of how many of its elements lose more than their rounding
+};
+
+/// `marked` is the row's inverse scale with its mark.
+__device__ inline RowLoss row_loss(float marked) {
+  const unsigned bits = __builtin_bit_cast(unsigned, marked);
+  const unsigned code = bits & packed_row_mark_bits();
+  const float inverse = __builtin_bit_cast(float, bits - code);
+  return {inverse > 0x1p-126F ? inverse : 0.0F, code > 0 ? __builtin_bit_cast(float, packed_power_bits(static_cast<int>(code) - 1)) : 0.0F};
 }
+
+/// An inverse scale without a mark.
+__device__ inline float unmarked(float inverse) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) & ~packed_row_mark_bits()); }
 
 /// `inverse` is 1 / scale of the row. Sums in units of scale * A times B's true size are up to 2^34 times the column's
 /// largest element in a k block, and may be summed over 2^10 of those: 2^-44 leaves them all finite.

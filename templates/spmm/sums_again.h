@@ -1,12 +1,14 @@
 // Sums that tensor cores left unfit for C, made again from what A names alone: in f32, the same bits each time.
 //
-// Fragments multiply elements that A lacks as zeros. Where B has NaN or an infinity there, so does the sum; where B's are finite, sums are. So it is
-// enough to look at sums that are not finite. A warp makes one of them at a time, its lanes over the k blocks of the row: slow, and rare.
+// Fragments multiply elements that A lacks as zeros. Where B has NaN or an infinity there, so does the sum; where B's are finite, sums are. What
+// cannot vouch for itself was made NaN (spmm/column_losses.h). So it is enough to look at sums that are not finite. A warp makes one of them at a
+// time, its lanes over the k blocks of the row: slow, and rare.
 #pragma once
 
 #include "abi/sums_again.h"
 #include "parts/warp.h"
 #include "spmm/named_elements.h"
+#include "topology/block_sum.h"
 
 namespace vostok {
 
@@ -56,25 +58,77 @@ class SumsAgain {
   /// Every lane has the result.
   __device__ float made_again(long long row, long long column) const {
     const PackedStrips strips = packed_set(strips_, product_);
-    const auto* const dense = static_cast<const typename Dense::Storage*>(dense_.first) + product_ * dense_.stride + column * dense_.column_step;
-    const long long row_strip = row / packed_strip_rows();
-    const int strip_row = static_cast<int>(row % packed_strip_rows());
-    const auto times = [&](float value, long long k) { return value * Dense::to_float(load_global(dense + k * dense_.row_step)); };
+    float sum = kind.marked ? of_exact_values(strips, row, column) : of_strips(strips, row, column);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
+    return sum;
+  }
+
+  /// The k block of a row's strips.
+  static __device__ const unsigned char* strip_of(const PackedStrips& strips, long long row, unsigned block) {
+    const unsigned unit = load_global(strips.offsets + static_cast<long long>(block) * strips.row_strips + row / packed_strip_rows());
+    return strips.data + static_cast<unsigned long long>(unit) * packed_unit_bytes();
+  }
+  /// B's element k of the column.
+  __device__ float dense_at(long long k, long long column) const {
+    const auto* const first = static_cast<const typename Dense::Storage*>(dense_.first) + product_ * dense_.stride;
+    return Dense::to_float(load_global(first + k * dense_.row_step + column * dense_.column_step));
+  }
+
+  /// The lane's share of the sum, from values as they are: those of a row are numbered by ascending column.
+  __device__ float of_exact_values(const PackedStrips& strips, long long row, long long column) const {
+    int number = load_own(strips.exact.firsts + row);  // of the first of the blocks at hand
+    float sum = 0.0F;
+#pragma unroll 1
+    for (unsigned first = 0; first < strips.k_blocks; first += 32) {
+      const unsigned block = first + threadIdx.x % 32;
+      unsigned long long named = 0;
+      if (block < strips.k_blocks) {
+        visit_named<kind>(strip_of(strips, row, block), static_cast<int>(row % packed_strip_rows()), [&](int k, float) { named |= 1ULL << k; });
+        if constexpr (kind.grain == PackedGrain::four) named |= named_left_over(strips.left_over, row, block);
+      }
+      const int own = __popcll(named);
+      const int through = warp_inclusive_sum(own);
+      int at = number + through - own;
+      number += __shfl_sync(everyone, through, 31);
+      float few = 0.0F;  // a block's: sums of more would round too often
+#pragma unroll 1
+      for (; named != 0; named &= named - 1, ++at) {
+        const int k = __ffsll(static_cast<long long>(named)) - 1;
+        const float value = load_own(strips.exact.values + (strips.exact.places != nullptr ? load_global(strips.exact.places + at) : at));
+        few = fmaf(value, dense_at(static_cast<long long>(block) * packed_strip_columns() + k, column), few);
+      }
+      sum += few;
+    }
+    return sum;
+  }
+
+  /// Which columns of a k block a row leaves over.
+  static __device__ unsigned long long named_left_over(const LeftOver& left, long long row, unsigned block) {
+    const unsigned end = load_global(left.row_starts + row + 1);
+    unsigned long long named = 0;
+#pragma unroll 1
+    for (unsigned i = load_global(left.row_starts + row); i < end; ++i) {
+      const unsigned column = packed_left_column(load_own(&left.entries[i].place));
+      if (column / packed_strip_columns() == block) named |= 1ULL << column % packed_strip_columns();
+    }
+    return named;
+  }
+
+  /// The lane's share of the sum, from strips and what they leave over.
+  __device__ float of_strips(const PackedStrips& strips, long long row, long long column) const {
+    const auto times = [&](float value, long long k) { return value * dense_at(k, column); };
     float scale = 1.0F;
     if constexpr (!kind.sparse && packed_scales_rows(kind.mode)) scale = load_own(strips.row_scales + row);
     float sum = 0.0F;
 #pragma unroll 1
     for (unsigned block = threadIdx.x % 32; block < strips.k_blocks; block += 32) {
-      const unsigned unit = load_global(strips.offsets + static_cast<long long>(block) * strips.row_strips + row_strip);
-      const unsigned char* const strip = strips.data + static_cast<unsigned long long>(unit) * packed_unit_bytes();
       float few = 0.0F;  // a block's: sums of more would round too often
-      visit_named<kind>(strip, strip_row,
+      visit_named<kind>(strip_of(strips, row, block), static_cast<int>(row % packed_strip_rows()),
                         [&](int k, float value) { few += times(value * scale, static_cast<long long>(block) * packed_strip_columns() + k); });
       sum += few;
     }
     if constexpr (kind.grain == PackedGrain::four) sum += left_over(strips.left_over, row, times);
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
     return sum;
   }
 

@@ -34,13 +34,13 @@ class UnpackWarp {
   using Team = UnpackTeam<F>;
 
  public:
-  __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed)
+  __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed, typename Product::Losses::Aside& aside)
       : lane_(threadIdx.x % 32),
         column_(Team::thread() / 32 % config.column_warps * config.warp_columns),
         strip_in_tile_(Team::thread() / 32 / config.column_warps * strips),
         strip_(tile.first_strip() + strip_in_tile_),
         fragments_(Team::thread() / 32 % config.column_warps, lane_),
-        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_) {}
+        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_, aside) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
   __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress terms) {
@@ -60,7 +60,7 @@ class UnpackWarp {
   __device__ void promote(const float* column_scales) { product_.promote(column_scales + column_, lane_); }
 
   /// After the last promotion.
-  __device__ void end() { product_.end(); }
+  __device__ void end(const PackedStrips& packed) { product_.end(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_); }
 
   /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
   template <class Visit>
@@ -140,9 +140,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
   stages.start();
   if constexpr (config.k_split == 1) expect_biases<F>(args, tile.first_strip(), tile_strips(config), threadIdx.x);
-  UnpackWarp<F> warp(tile, packed);
+  typename WarpProduct<F>::Losses::Aside aside;
+  UnpackWarp<F> warp(tile, packed, aside);
   multiply_blocks<F>(warp, stages, shared, args, tile, packed);
-  warp.end();
+  warp.end(packed);
 
   if constexpr (config.k_split > 1) {
     visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {

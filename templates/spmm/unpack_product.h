@@ -22,6 +22,7 @@ class WarpProduct {
   static constexpr int words = terms(config);
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool promotes = config.promotion_blocks > 0;
+  static constexpr bool certifies = certifies_splits(config);
   static constexpr bool low_apart = has_low_sums(config);
   static constexpr bool low_first = keeps_low_products_apart(config) && !low_apart;
   static constexpr int matrices = DenseFragments<F>::matrices;
@@ -29,15 +30,22 @@ class WarpProduct {
  public:
   static constexpr int strips = config.warp_strips;
   static constexpr int octets = config.warp_columns / 8;
+  using Losses = LossesOf<config.warp_columns, certifies_splits(config)>;
 
   /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they are not
   /// to be read early, as what is only read may be.
-  __device__ WarpProduct(const float* row_scales, unsigned lane) {
+  __device__ WarpProduct(const float* row_scales, unsigned lane, typename Losses::Aside& aside) : losses_(aside) {
+    [[maybe_unused]] bool any = false;  // loses something
     if constexpr (scaled)
 #pragma unroll
       for (int q = 0; q < strips; ++q)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) rows_[q][half] = row_factors(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
+        for (int half = 0; half < 2; ++half) {
+          const float inverse = load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4);
+          rows_[q][half] = row_factors(certifies ? unmarked(inverse) : inverse);
+          if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
+        }
+    if constexpr (certifies) losses_.expect(any);
   }
 
   /// Adds the product of one k block, whose strips are in shared memory.
@@ -86,14 +94,21 @@ class WarpProduct {
     }
   }
 
-  /// Once everything was promoted.
-  __device__ void end() { losses_.end(); }
+  /// Once everything was promoted: with the rows again, which no register held until now.
+  __device__ void end([[maybe_unused]] const float* row_scales, [[maybe_unused]] unsigned lane) {
+    losses_.end();
+    if constexpr (certifies)
+#pragma unroll
+      for (int q = 0; q < strips; ++q)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) row_losses_[q][half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
+  }
 
   /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane calls it.
   __device__ void totals(float (&sums)[4], int q, int o) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[i] = total(q, o, i);
-    if constexpr (certifies_splits(config)) losses_.vouch(sums, o, {row_inverse(rows_[q][0]), row_inverse(rows_[q][1])});
+    if constexpr (certifies) losses_.vouch(sums, o, row_losses_[q]);
   }
 
  private:
@@ -211,7 +226,8 @@ class WarpProduct {
   typename detail::Either<Nothing, Sums, low_apart>::Type low_sums_{};  ///< of products with a low term
   typename detail::Either<Nothing, Sums, promotes>::Type totals_{};
   RowFactors rows_[scaled ? strips : 1][2];
-  typename LossesOf<config.warp_columns, certifies_splits(config)>::Type losses_;
+  RowLoss row_losses_[certifies ? strips : 1][2];
+  typename Losses::Type losses_;
 };
 
 }  // namespace vostok

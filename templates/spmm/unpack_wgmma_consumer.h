@@ -89,6 +89,8 @@ class WarpStrips {
 /// Sums set aside, in memory of the thread's own: few are the times that they are looked at.
 template <class F>
 struct SumsAside {
+  const float* volatile row_scales;
+  typename LossesOf<F::config.tile_columns, certifies_splits(F::config)>::Aside losses;
   volatile float at[F::traits.long_sums ? F::config.tile_columns / 2 : 1];
 };
 
@@ -100,6 +102,7 @@ class WarpgroupSum {
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
+  static constexpr bool certifies = certifies_splits(config);
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
@@ -108,10 +111,17 @@ class WarpgroupSum {
   // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones (bench/notes/unpack_wgmma.md#where-n--32-waited).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
-  __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
+  __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : losses_(aside.losses), aside_(aside) {
+    if constexpr (certifies) aside_.row_scales = row_scales;
+    [[maybe_unused]] bool any = false;  // loses something
     if constexpr (scaled)
 #pragma unroll
-      for (int upper = 0; upper < 2; ++upper) rows_[upper] = row_factors(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+      for (int upper = 0; upper < 2; ++upper) {
+        const float inverse = load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper);
+        rows_[upper] = row_factors(certifies ? unmarked(inverse) : inverse);
+        if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
+      }
+    if constexpr (certifies) losses_.expect(any);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       sums_[i] = 0.0F;
@@ -176,6 +186,14 @@ class WarpgroupSum {
     }
   }
 
+  /// Once, after end(): the rows again, which no register held until now.
+  __device__ void know_rows() {
+    [[maybe_unused]] const float* const row_scales = aside_.row_scales;
+    if constexpr (certifies)
+#pragma unroll
+      for (int upper = 0; upper < 2; ++upper) row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+  }
+
   /// Once, after the last finish().
   __device__ void end() {
     if constexpr (sets_aside)
@@ -184,7 +202,7 @@ class WarpgroupSum {
     losses_.end();
   }
 
-  /// The fragment of columns 8 * octet and on, after end(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
+  /// The fragment of columns 8 * octet and on, after know_rows(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
   __device__ void fragment(float (&elements)[4], int octet) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -192,7 +210,7 @@ class WarpgroupSum {
       else elements[i] = sums_[4 * octet + i];
       if constexpr (scaled) elements[i] *= with_factors_ ? rows_[i / 2].end : rows_[i / 2].promotion * rows_[i / 2].end;
     }
-    if constexpr (certifies_splits(config)) losses_.vouch(elements, octet, {row_inverse(rows_[0]), row_inverse(rows_[1])});
+    if constexpr (certifies) losses_.vouch(elements, octet, row_losses_);
   }
 
  private:
@@ -273,7 +291,8 @@ class WarpgroupSum {
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
-  typename LossesOf<config.tile_columns, certifies_splits(config)>::Type losses_;
+  RowLoss row_losses_[certifies ? 2 : 1];
+  typename LossesOf<config.tile_columns, certifies>::Type losses_;
   SumsAside<F>& aside_;
 };
 

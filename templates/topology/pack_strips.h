@@ -13,6 +13,7 @@
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
+#include "parts/split_number.h"
 #include "parts/vector.h"
 #include "parts/warp.h"
 #include "topology/block_sum.h"
@@ -63,9 +64,12 @@ class StripPacker {
   __device__ void find_scales(float* row_scales) const {
     for (unsigned row = warp_; row < packed_strip_rows(); row += warps) {
       const int exponent = packed_row_exponent(warp_maximum<1>(largest_of(row)));
+      unsigned mark = 0;
+      if constexpr (F::traits.marked)
+        if (row_scales != nullptr) mark = packed_row_mark(warp_sum<1>(lossy_of(row, power(exponent))));
       if (lane_ != 0) continue;
       shared().scales[row] = power(exponent);
-      if (row_scales != nullptr) row_scales[row_strip_ * packed_strip_rows() + row] = power(-exponent);
+      if (row_scales != nullptr) row_scales[row_strip_ * packed_strip_rows() + row] = marked(power(-exponent), mark);
     }
     __syncthreads();
   }
@@ -82,6 +86,16 @@ class StripPacker {
       place_values(strip, rows);
       write(strip);
     }
+  }
+
+  /// The values of the row strip's rows as they are, and where those of each begin; `split` of so many blocks.
+  __device__ void copy_exact(int* firsts, float* exact, unsigned split, unsigned splits) const {
+    const int* const starts = structure_.row_starts + row_strip_ * packed_strip_rows();
+    const int end = load_global(ends_ + row_strip_ * packed_strip_rows() + packed_strip_rows() - 1);
+    if (split == 0 && threadIdx.x < packed_strip_rows()) firsts[row_strip_ * packed_strip_rows() + threadIdx.x] = load_global(starts + threadIdx.x);
+    for (int i = load_global(starts) + static_cast<int>(split * F::config.threads + threadIdx.x); i < end;
+         i += static_cast<int>(splits * F::config.threads))
+      exact[i] = value(i);
   }
 
   /// What the row strip's rows leave over; `split` of so many blocks.
@@ -209,6 +223,17 @@ class StripPacker {
     return largest;
   }
 
+  /// The lane's share of how many elements of a row lose more than their rounding.
+  __device__ unsigned lossy_of(unsigned row, float scale) const {
+    const unsigned at = row_strip_ * packed_strip_rows() + row;
+    const int end = load_global(ends_ + at);
+    unsigned lossy = 0;
+    for (int i = load_global(structure_.row_starts + at) + static_cast<int>(lane_); i < end; i += packed_lanes())
+      lossy += loses<mode>(__fmul_rn(Value::to_float(value(i)), scale)) ? 1 : 0;
+    return lossy;
+  }
+  static __device__ float marked(float inverse, unsigned mark) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) | mark); }
+
   /// Nonzeros of a strip whose slots are asked for together, a lane's of them, and the two that one of its words has.
   static constexpr int together = 2 * slot_words * packed_lanes();
   struct Slots {
@@ -286,6 +311,9 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
   const StripPacker<F, placed> packer(args, blockIdx.x, set);
   if constexpr (packed_scales_rows(F::traits.mode)) packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
   packer.pack(split * warps + threadIdx.x / packed_lanes(), warps * args.splits);
+  if constexpr (F::traits.marked)
+    if (args.exact != nullptr)
+      packer.copy_exact(args.firsts + set * (args.set_bytes / 4), args.exact + set * (args.set_bytes / 4), split, args.splits);
   if constexpr (F::traits.grain == PackedGrain::four)
     packer.copy_left(args.left_over + set * (args.set_bytes / int{sizeof(LeftEntry)}), split, args.splits);
 }
@@ -305,6 +333,7 @@ consteval int pack_strips_blocks() {
 template <class F>
 __global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>()) pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes() == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
+  static_assert(!F::traits.marked || packed_scales_rows(F::traits.mode), "pack_strips: what is not scaled has no marks");
   static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.grain, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
                 "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;

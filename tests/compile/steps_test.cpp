@@ -143,7 +143,7 @@ void add_packing(Requests& requests) {
   for (const ops::StripKind& kind : ops::strip_kinds())
     for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
       if (!ops::packs(kind.mode, element)) continue;
-      const codegen::KernelRequest request = ops::pack_strips::request({.mode = kind.mode, .grain = kind.grain, .element = element});
+      const codegen::KernelRequest request = ops::pack_strips::request({.kind = kind, .element = element});
       requests.emplace(request.expression, request);
     }
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})

@@ -67,10 +67,11 @@ std::vector<bool> named_by(const std::string& format, const sparse::Csr& csr, st
     const sparse::PackedForm form = sparse::packed_form(csr, {}, kind->grain);
     sparse::PackedMatrix packed{.mode = kind->mode};
     const std::size_t scale_bytes = packed_scales_rows(kind->mode) ? static_cast<std::size_t>(form.row_strips) * 16 * 4 : 0;
+    const std::size_t data_at = scale_bytes * (kind->marked ? 2 : 1);  // where exact values begin comes between
     const std::size_t data_bytes = std::size_t{form.unit_offsets(packed_pair_words(kind->mode)).back()} * 16;
     packed.row_scales = read_as<float>(set.first(scale_bytes));
-    packed.data = read_as<std::uint32_t>(set.subspan(scale_bytes, data_bytes));
-    packed.left_over = read_as<LeftEntry>(set.subspan(scale_bytes + data_bytes, form.left_places.size() * sizeof(LeftEntry)));
+    packed.data = read_as<std::uint32_t>(set.subspan(data_at, data_bytes));
+    packed.left_over = read_as<LeftEntry>(set.subspan(data_at + data_bytes, form.left_places.size() * sizeof(LeftEntry)));
     note(sparse::unpack(form, packed));
   } else if (ops::sparse_format_element(format)) {
     const sparse::SparseForm form = sparse::sparse_form(csr);

@@ -122,13 +122,20 @@ TEST_CASE("packed strips are made once, count as the topology's memory, and are 
 TEST_CASE("values packed on a device are the host's, bit for bit, in every mode and for every set of a batch") {
   for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form, const sparse::Csr& csr) {
     device::Device& device = on.device();
-    for (const auto& [mode, element] : {std::pair{PackedMode::f16x1, Dtype::f16},
-                                        {PackedMode::bf16x1, Dtype::bf16},
-                                        {PackedMode::f16x1, Dtype::f32},
-                                        {PackedMode::bf16x1, Dtype::f32},
-                                        {PackedMode::f16x3, Dtype::f32},
-                                        {PackedMode::bf16x3, Dtype::f32}}) {
-      INFO(name(mode) << " of " << name(element));
+    struct Packed {
+      PackedMode mode;
+      Dtype element;
+      bool marked = false;
+    };
+    for (const auto& [mode, element, marked] : {Packed{PackedMode::f16x1, Dtype::f16},
+                                                {PackedMode::bf16x1, Dtype::bf16},
+                                                {PackedMode::f16x1, Dtype::f32},
+                                                {PackedMode::bf16x1, Dtype::f32},
+                                                {PackedMode::f16x3, Dtype::f32},
+                                                {PackedMode::f16x3, Dtype::f32, true},
+                                                {PackedMode::bf16x3, Dtype::f32}}) {
+      const ops::StripKind kind{mode, form.grain, marked};
+      INFO(ops::packed_format(kind) << " of " << name(element));
       const std::int64_t sets = 2, stride = csr.nonzeros() + 3;
       std::vector<float> values = sparse::normal_values((sets - 1) * stride + csr.nonzeros(), seed);
       // Magnitudes of every kind, and what is no number at all.
@@ -138,11 +145,11 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
       const std::vector<std::byte> stored = sparse::to_storage(element, values);
       const DeviceVector<std::byte> input(device, stored);
 
-      const ops::PackStrips what{.mode = mode,
-                                 .grain = form.grain,
+      const ops::PackStrips what{.kind = kind,
+                                 .keeps_exact = marked,
                                  .element = element,
                                  .structure = structure,
-                                 .layout = ops::packed_layout(mode, structure),
+                                 .layout = ops::packed_layout(kind, structure),
                                  .value_stride = stride,
                                  .sets = sets,
                                  .multiprocessors = 3};
@@ -156,7 +163,7 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
       for (std::int64_t set = 0; set < sets; ++set) {
         const auto bytes = std::span(stored).subspan(static_cast<std::size_t>(set * stride * size_of(element)),
                                                      static_cast<std::size_t>(csr.nonzeros() * size_of(element)));
-        const sparse::PackedMatrix expected = sparse::pack(form, mode, element, bytes);
+        const sparse::PackedMatrix expected = sparse::pack(form, mode, element, bytes, marked);
         const auto begin = found.begin() + set * what.layout.set_bytes;
         const auto scales = std::as_bytes(std::span(expected.row_scales));
         const auto data = std::as_bytes(std::span(expected.data));
@@ -170,7 +177,12 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
           return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
         }));
         CHECK(what.layout.left_offset_bytes == what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
-        CHECK(what.layout.used_bytes == what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
+        const auto firsts = std::as_bytes(std::span(expected.firsts));
+        const auto exact = std::as_bytes(std::span(expected.exact));
+        CHECK(std::equal(firsts.begin(), firsts.end(), begin + what.layout.firsts_offset_bytes));
+        CHECK(std::equal(exact.begin(), exact.end(), begin + what.layout.exact_offset_bytes));
+        CHECK(what.layout.exact_offset_bytes == what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
+        CHECK(what.layout.used_bytes == what.layout.exact_offset_bytes + static_cast<std::ptrdiff_t>(exact.size()));
         CHECK(std::all_of(begin + what.layout.used_bytes, begin + what.layout.set_bytes, [](std::byte byte) { return byte == std::byte{0xff}; }));
       }
     }

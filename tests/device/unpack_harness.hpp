@@ -64,6 +64,7 @@ class DeviceForm {
                         .left_starts = form.left_starts.empty() ? nullptr : left_starts_.as<unsigned>(),
                         .left_places = left_places_.as<unsigned>(),
                         .left_sources = left_sources_.as<int>(),
+                        .nonzeros = static_cast<unsigned>(form.nonzeros()),
                         .row_strips = static_cast<unsigned>(form.row_strips),
                         .k_blocks = static_cast<unsigned>(form.k_blocks),
                         .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()},
@@ -85,7 +86,8 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, ops::StripKind ki
   const auto nonzeros = static_cast<std::size_t>(c.host.walked.nonzeros());
   for (std::int64_t set = 0; set < sets; ++set) {
     const auto values = std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
-    const sparse::PackedMatrix packed = sparse::pack(c.form_of(kind.grain), kind.mode, problem.element, sparse::to_storage(problem.element, values));
+    const sparse::PackedMatrix packed =
+        sparse::pack(c.form_of(kind.grain), kind.mode, problem.element, sparse::to_storage(problem.element, values), kind.marked);
     std::byte* const at = all.data() + set * layout.set_bytes;
     const auto scales = std::as_bytes(std::span(packed.row_scales));
     const auto data = std::as_bytes(std::span(packed.data));
@@ -93,6 +95,10 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, ops::StripKind ki
     std::copy(data.begin(), data.end(), at + layout.data_offset_bytes);
     const auto left_over = std::as_bytes(std::span(packed.left_over));
     std::copy(left_over.begin(), left_over.end(), at + layout.left_offset_bytes);
+    const auto firsts = std::as_bytes(std::span(packed.firsts));
+    const auto exact = std::as_bytes(std::span(packed.exact));
+    std::copy(firsts.begin(), firsts.end(), at + layout.firsts_offset_bytes);
+    std::copy(exact.begin(), exact.end(), at + layout.exact_offset_bytes);
   }
   return all;
 }
@@ -110,7 +116,7 @@ class UnpackRun : private DeviceForm, public PackedRun {
 
   static std::vector<std::byte> sets(const UnpackCase& c, ops::StripKind kind, const ops::TopologyPointers& form) {
     if (c.problem().value_lifetime != ValueLifetime::persistent) return {};
-    return packed_sets(c, kind, ops::packed_layout(kind.mode, form.packed));
+    return packed_sets(c, kind, ops::packed_layout(kind, form.packed));
   }
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Workspace sizes must not depend on the structure: there is room for any structure with the query's statistics.
 PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStructure& structure) {
-  return packs_in_workspace(query) ? packed_layout_bound(kind, query.statistics) : packed_layout(kind.mode, structure);
+  return packs_in_workspace(query) ? packed_layout_bound(kind, query.statistics) : packed_layout(kind, structure);
 }
 
 }  // namespace
@@ -56,8 +56,11 @@ PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const Topol
   const PackedLayout layout = layout_of(query, kind, structure);
   return {.offsets = structure.unit_offsets[packed_pair_words(kind.mode) - 1],
           .left_over = {.row_starts = structure.left_starts, .entries = nullptr},
+          .exact_of_call = {.values = nullptr, .places = structure.value_places, .firsts = structure.row_starts, .stride = query.value_stride()},
+          .firsts_offset_bytes = layout.firsts_offset_bytes,
           .data_offset_bytes = layout.data_offset_bytes,
           .left_offset_bytes = layout.left_offset_bytes,
+          .exact_offset_bytes = layout.exact_offset_bytes,
           .set_bytes = packed_sets(query) > 1 ? layout.set_bytes : 0,
           .workspace_offset_bytes = workspace_offset_bytes,
           .row_strips = structure.row_strips,
@@ -66,8 +69,7 @@ PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const Topol
 }
 
 Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
-  const PackStrips what = {.mode = kind.mode,
-                           .grain = kind.grain,
+  const PackStrips what = {.kind = kind,
                            .element = query.problem.element,
                            .structure = topology.packed,
                            .layout = layout_of(query, kind, topology.packed),
@@ -84,13 +86,24 @@ PackedStrips PackedOperand::strips(const SpmmArguments& call) const {
                                        : static_cast<const unsigned char*>(call.packed.memory());
   LeftOver own = left_over;
   if (own.row_starts != nullptr) own.entries = reinterpret_cast<const LeftEntry*>(set + left_offset_bytes);
+  ExactValues exact = exact_of_call;
+  if (in_workspace) {
+    exact.values = static_cast<const float*>(call.values);  // read of marked strips alone, whose values are f32
+    if (set_bytes == 0) exact.stride = 0;
+  } else {
+    exact = {.values = reinterpret_cast<const float*>(set + exact_offset_bytes),
+             .places = nullptr,
+             .firsts = reinterpret_cast<const int*>(set + firsts_offset_bytes),
+             .stride = set_bytes / std::int64_t{sizeof(float)}};
+  }
   return {.offsets = offsets,
           .data = set + data_offset_bytes,
           .row_scales = data_offset_bytes > 0 ? reinterpret_cast<const float*>(set) : nullptr,
           .row_strips = row_strips,
           .k_blocks = k_blocks,
           .set_bytes = set_bytes,
-          .left_over = own};
+          .left_over = own,
+          .exact = exact};
 }
 
 }  // namespace vostok::ops

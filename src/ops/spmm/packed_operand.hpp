@@ -17,10 +17,13 @@ namespace vostok::ops {
 /// A plan's packed strips as a binding keeps them: trivially copyable.
 struct PackedOperand {
   const unsigned* offsets = nullptr;
-  LeftOver left_over = {};             ///< without the entries' address, which a call supplies
+  LeftOver left_over = {};         ///< without the entries' address, which a call supplies
+  ExactValues exact_of_call = {};  ///< of values that each call packs; without their address
+  std::int64_t firsts_offset_bytes = 0;
   std::int64_t data_offset_bytes = 0;  ///< in a set: scales come first
   std::int64_t left_offset_bytes = 0;  ///< in a set, after the data
-  std::int64_t set_bytes = 0;          ///< 0 if the batch shares one set
+  std::int64_t exact_offset_bytes = 0;
+  std::int64_t set_bytes = 0;  ///< 0 if the batch shares one set
   std::int64_t workspace_offset_bytes = 0;
   unsigned row_strips = 0;
   unsigned k_blocks = 0;

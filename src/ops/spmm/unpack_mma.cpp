@@ -21,6 +21,8 @@ namespace {
 static_assert(codegen::lists_every_field<UnpackMmaTraits>(), "fields(UnpackMmaTraits) must name every member");
 static_assert(codegen::lists_every_field<UnpackMmaConfig>(), "fields(UnpackMmaConfig) must name every member");
 
+StripKind strip_kind(const UnpackMmaConfig& config) { return {.mode = config.mode, .marked = certifies_splits(config)}; }
+
 /// Columns of the tiles that B is prepared in.
 constexpr int prepared_columns = 64;
 
@@ -43,7 +45,7 @@ SlicedProduct sliced(const UnpackMmaConfig& config, std::int64_t partial_offset_
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
-  layout.tiles_offset_bytes = packed_workspace_bytes(query, {.mode = config.mode});
+  layout.tiles_offset_bytes = packed_workspace_bytes(query, strip_kind(config));
   layout.scales_offset_bytes = layout.tiles_offset_bytes;
   layout.partial_offset_bytes = layout.tiles_offset_bytes;
   if (config.prepare_dense) {
@@ -108,7 +110,7 @@ struct Binding {
 Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
   const Spmm& problem = query.problem;
   const WorkspaceLayout workspace = workspace_layout(query, config);
-  return {.packed = packed_operand(query, {.mode = config.mode}, topology, 0),
+  return {.packed = packed_operand(query, strip_kind(config), topology, 0),
           .slices = sliced(config, workspace.partial_offset_bytes),
           .m = query.statistics.rows,
           .k = query.statistics.cols,
@@ -126,9 +128,8 @@ Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const 
 }
 
 SumsAgain sums_again(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
-  return {.certify = config.certify,
-          .kind = strips_kind(stage_traits(query), config),
-          .packed = packed_operand(query, {.mode = config.mode}, topology, 0)};
+  return {
+      .certify = config.certify, .kind = strips_kind(stage_traits(query), config), .packed = packed_operand(query, strip_kind(config), topology, 0)};
 }
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
@@ -184,7 +185,9 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
   TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) const override {
     return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true, .packing = packs_in_workspace(query)};
   }
-  std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override { return ops::packed_format({.mode = config.mode}); }
+  std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override {
+    return ops::packed_format(unpack_mma::strip_kind(config));
+  }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
     return unpack_mma::workspace_layout(query, config).bytes;
@@ -193,7 +196,7 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
   std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) const override {
     const unpack_mma::WorkspaceLayout workspace = unpack_mma::workspace_layout(query, config);
     std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, {.mode = config.mode}, topology, 0));
+    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, unpack_mma::strip_kind(config), topology, 0));
     if (config.prepare_dense)
       list.push_back(split_dense_launch(query, {.mode = config.mode,
                                                 .tile_columns = unpack_mma::prepared_columns,

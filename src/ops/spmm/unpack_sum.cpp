@@ -88,6 +88,7 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, c
     traits.mode = again.kind.mode;
     traits.grain = again.kind.grain;
     traits.sparse_strips = again.kind.sparse;
+    traits.marked_strips = again.kind.marked;
   }
   const UnpackSumConfig config = {.stream_output = product.stream_output, .certify = again.certify};
   codegen::KernelRequest request = {.family = "unpack_sum",

@@ -136,7 +136,7 @@ UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& 
   return {.element = query.problem.element, .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
 }
 
-StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, config.grain}; }
+StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, config.grain, certifies_splits(config)}; }
 
 namespace {
 

@@ -13,15 +13,17 @@ namespace {
 static_assert(codegen::lists_every_field<PackStripsTraits>(), "fields(PackStripsTraits) must name every member");
 static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStripsConfig) must name every member");
 
-PackStripsTraits traits(const PackStrips& what) { return {.mode = what.mode, .element = what.element, .grain = what.grain}; }
+PackStripsTraits traits(const PackStrips& what) {
+  return {.mode = what.kind.mode, .element = what.element, .grain = what.kind.grain, .marked = what.kind.marked};
+}
 
 /// If rows are scaled few blocks share a row strip, so each has many warps; otherwise small blocks leave less of a device idle.
-PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.mode) ? 256 : 128}; }
+PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.kind.mode) ? 256 : 128}; }
 
 /// Blocks that share the strips of a row strip: enough to fill the device, none without work. If rows are scaled each
 /// block computes the scales for itself, so that fewer share.
 std::int64_t splits_of(const PackStrips& what) {
-  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.mode) ? 3 : 8;
+  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : 8;
   const std::int64_t wanted =
       ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
   return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes()), 1, std::max<std::int64_t>(wanted, 1));
@@ -45,8 +47,10 @@ device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs
   args = {.structure = what.structure,
           .values = packing.values,
           .data = memory + what.layout.data_offset_bytes,
-          .row_scales = packed_scales_rows(what.mode) ? reinterpret_cast<float*>(memory) : nullptr,
-          .left_over = what.grain == PackedGrain::four ? reinterpret_cast<LeftEntry*>(memory + what.layout.left_offset_bytes) : nullptr,
+          .row_scales = packed_scales_rows(what.kind.mode) ? reinterpret_cast<float*>(memory) : nullptr,
+          .left_over = what.kind.grain == PackedGrain::four ? reinterpret_cast<LeftEntry*>(memory + what.layout.left_offset_bytes) : nullptr,
+          .firsts = what.keeps_exact ? reinterpret_cast<int*>(memory + what.layout.firsts_offset_bytes) : nullptr,
+          .exact = what.keeps_exact ? reinterpret_cast<float*>(memory + what.layout.exact_offset_bytes) : nullptr,
           .value_stride = what.value_stride,
           .set_bytes = what.layout.set_bytes,
           .sets = static_cast<unsigned>(what.sets),

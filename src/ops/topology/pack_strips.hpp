@@ -16,8 +16,8 @@ namespace vostok::ops {
 
 /// The packing, without the pointers of a call.
 struct PackStrips {
-  PackedMode mode = PackedMode::f16x1;
-  PackedGrain grain = PackedGrain::pair;
+  StripKind kind = {};
+  bool keeps_exact = false;  ///< values are copied beside marked strips; else they are read where the caller has them
   Dtype element = Dtype::f16;
   PackedStructure structure = {};
   PackedLayout layout = {};       ///< of each set

@@ -19,11 +19,17 @@ std::int64_t scale_bytes(PackedMode mode, std::int64_t row_strips) {
   return packed_scales_rows(mode) ? row_strips * packed_strip_rows() * std::int64_t{sizeof(float)} : 0;
 }
 
-PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t units, std::int64_t left) {
-  const std::int64_t scales = scale_bytes(mode, row_strips);
-  const std::int64_t strips_end = scales + units * packed_unit_bytes();
-  const std::int64_t used = strips_end + left * std::int64_t{sizeof(LeftEntry)};
-  return {.data_offset_bytes = scales, .left_offset_bytes = strips_end, .used_bytes = used, .set_bytes = round_up(used, set_alignment_bytes)};
+/// `exact`: how many values lie beside as they are, if any do.
+PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t units, std::int64_t left, std::optional<std::int64_t> exact) {
+  PackedLayout layout;
+  layout.firsts_offset_bytes = scale_bytes(mode, row_strips);
+  layout.data_offset_bytes = layout.firsts_offset_bytes;
+  if (exact) layout.data_offset_bytes += row_strips * packed_strip_rows() * std::int64_t{sizeof(int)};
+  layout.left_offset_bytes = layout.data_offset_bytes + units * packed_unit_bytes();
+  layout.exact_offset_bytes = layout.left_offset_bytes + left * std::int64_t{sizeof(LeftEntry)};
+  layout.used_bytes = layout.exact_offset_bytes + exact.value_or(0) * std::int64_t{sizeof(float)};
+  layout.set_bytes = round_up(layout.used_bytes, set_alignment_bytes);
+  return layout;
 }
 
 std::int64_t strips_of(const TopologyStatistics& walked) { return packed_strip_count(walked.rows, walked.cols); }
@@ -45,11 +51,15 @@ std::vector<StripKind> strip_kinds() {
   std::vector<StripKind> list;
   for (int grain = 0; name(static_cast<PackedGrain>(grain)) != nullptr; ++grain)
     for (int mode = 0; name(static_cast<PackedMode>(mode)) != nullptr; ++mode)
-      list.push_back({static_cast<PackedMode>(mode), static_cast<PackedGrain>(grain)});
+      for (const bool marked : {false, true})
+        if (!marked || packed_scales_rows(static_cast<PackedMode>(mode)))
+          list.push_back({static_cast<PackedMode>(mode), static_cast<PackedGrain>(grain), marked});
   return list;
 }
 
-std::string packed_format(StripKind kind) { return fmt::format("strip16x64/{}/{}", name(kind.grain), name(kind.mode)); }
+std::string packed_format(StripKind kind) {
+  return fmt::format("strip16x64/{}/{}{}", name(kind.grain), name(kind.mode), kind.marked ? "/marked" : "");
+}
 
 std::optional<StripKind> find_strip_kind(std::string_view format) {
   for (const StripKind& kind : strip_kinds())
@@ -72,13 +82,14 @@ std::optional<std::string> packed_strips_declined(const TopologyStatistics& walk
   return std::nullopt;
 }
 
-PackedLayout packed_layout(PackedMode mode, const PackedStructure& structure) {
-  return layout_of(mode, structure.row_strips, structure.units[packed_pair_words(mode) - 1], structure.left);
+PackedLayout packed_layout(StripKind kind, const PackedStructure& structure) {
+  return layout_of(kind.mode, structure.row_strips, structure.units[packed_pair_words(kind.mode) - 1], structure.left,
+                   kind.marked ? std::optional<std::int64_t>(structure.nonzeros) : std::nullopt);
 }
 
 PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked) {
   return layout_of(kind.mode, packed_row_strips(walked.rows), most_units(kind.grain, walked, packed_pair_words(kind.mode)),
-                   most_left(kind.grain, walked));
+                   most_left(kind.grain, walked), std::nullopt);
 }
 
 }  // namespace vostok::ops

@@ -18,6 +18,7 @@ namespace vostok::ops {
 struct StripKind {
   PackedMode mode = PackedMode::f16x1;
   PackedGrain grain = PackedGrain::pair;
+  bool marked = false;
 
   friend constexpr bool operator==(const StripKind&, const StripKind&) = default;
 };
@@ -25,7 +26,7 @@ struct StripKind {
 /// Every kind.
 std::vector<StripKind> strip_kinds();
 
-/// "strip16x64/pair/f16x3": the name that Family::packed_format returns.
+/// "strip16x64/pair/f16x3", or "strip16x64/pair/f16x3/marked": the name that Family::packed_format returns.
 std::string packed_format(StripKind kind);
 /// The kind of this name; nothing if it is not one.
 std::optional<StripKind> find_strip_kind(std::string_view format);
@@ -42,16 +43,20 @@ constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) 
 /// Why a matrix has no packed strips; nothing if it has. `walked`: statistics of the matrix as kernels walk it.
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain = PackedGrain::pair);
 
-/// One set of packed values: scales first, if the mode has them, then the strips' data, then the left-over entries.
+/// One set of packed values: scales first, if the mode has them, and where exact values of each row begin, if strips are marked; then the strips'
+/// data, the left-over entries and the exact values.
 struct PackedLayout {
+  std::int64_t firsts_offset_bytes = 0;
   std::int64_t data_offset_bytes = 0;
   std::int64_t left_offset_bytes = 0;
+  std::int64_t exact_offset_bytes = 0;
   std::int64_t used_bytes = 0;
   std::int64_t set_bytes = 0;  ///< a multiple of 256
 };
 
-PackedLayout packed_layout(PackedMode mode, const PackedStructure& structure);
-/// Large enough for every structure with these statistics.
+/// `structure`: of the kind's grain.
+PackedLayout packed_layout(StripKind kind, const PackedStructure& structure);
+/// Of values that are packed in each call, where exact ones are read from the call's: large enough for every structure with these statistics.
 PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked);
 
 }  // namespace vostok::ops

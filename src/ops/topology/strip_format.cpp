@@ -8,18 +8,18 @@ namespace {
 
 class StripFormat final : public PackedFormat {
  public:
-  explicit StripFormat(StripKind kind) : mode_(kind.mode), grain_(kind.grain) {}
+  explicit StripFormat(StripKind kind) : kind_(kind) {}
 
-  std::string name() const override { return packed_format({mode_, grain_}); }
-  TopologyNeeds needs() const override { return strip_needs(grain_); }
-  std::int64_t set_bytes(const TopologyPointers& form) const override { return packed_layout(mode_, form.packed).set_bytes; }
-  std::int64_t used_bytes(const TopologyPointers& form) const override { return packed_layout(mode_, form.packed).used_bytes; }
+  std::string name() const override { return packed_format(kind_); }
+  TopologyNeeds needs() const override { return strip_needs(kind_.grain); }
+  std::int64_t set_bytes(const TopologyPointers& form) const override { return packed_layout(kind_, form.packed).set_bytes; }
+  std::int64_t used_bytes(const TopologyPointers& form) const override { return packed_layout(kind_, form.packed).used_bytes; }
   Launch pack_launch(const PackTask& task) const override {
-    const PackStrips what = {.mode = mode_,
-                             .grain = grain_,
+    const PackStrips what = {.kind = kind_,
+                             .keeps_exact = kind_.marked,
                              .element = task.element,
                              .structure = task.topology.packed,
-                             .layout = packed_layout(mode_, task.topology.packed),
+                             .layout = packed_layout(kind_, task.topology.packed),
                              .value_stride = task.value_stride,
                              .sets = task.sets,
                              .multiprocessors = task.multiprocessors};
@@ -28,13 +28,12 @@ class StripFormat final : public PackedFormat {
   std::vector<Dtype> value_types() const override {
     std::vector<Dtype> types;
     for (const Dtype type : {Dtype::f16, Dtype::bf16, Dtype::f32})
-      if (packs(mode_, type)) types.push_back(type);
+      if (packs(kind_.mode, type)) types.push_back(type);
     return types;
   }
 
  private:
-  PackedMode mode_;
-  PackedGrain grain_;
+  StripKind kind_;
 };
 
 }  // namespace

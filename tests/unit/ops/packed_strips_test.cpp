@@ -23,6 +23,7 @@ PackedStructure structure_of(const sparse::PackedForm& form) {
           .left_starts = nullptr,
           .left_places = nullptr,
           .left_sources = nullptr,
+          .nonzeros = static_cast<unsigned>(form.nonzeros()),
           .row_strips = static_cast<unsigned>(form.row_strips),
           .k_blocks = static_cast<unsigned>(form.k_blocks),
           .units = {form.unit_offsets(1).back(), form.unit_offsets(2).back()},
@@ -35,9 +36,11 @@ PackedStructure structure_of(const sparse::PackedForm& form) {
 TEST_CASE("every kind of packed strips has a format's name, and every name its kind") {
   CHECK(ops::packed_format({.mode = PackedMode::f16x3}) == "strip16x64/pair/f16x3");
   CHECK(ops::packed_format({.mode = PackedMode::bf16x1, .grain = PackedGrain::four}) == "strip16x64/four/bf16x1");
-  CHECK(ops::strip_kinds().size() == 8);
+  CHECK(ops::packed_format({.mode = PackedMode::f16x3, .marked = true}) == "strip16x64/pair/f16x3/marked");
+  CHECK(ops::strip_kinds().size() == 10);
   for (const ops::StripKind& kind : ops::strip_kinds()) CHECK(ops::find_strip_kind(ops::packed_format(kind)) == kind);
-  for (const char* const other : {"", "csr", "strip16x64/pair/", "strip16x64/pair/f16x4", "strip16x64/five/f16x3", "f16x3"})
+  for (const char* const other :
+       {"", "csr", "strip16x64/pair/", "strip16x64/pair/f16x4", "strip16x64/five/f16x3", "f16x3", "strip16x64/pair/f16x1/marked"})
     CHECK_FALSE(ops::find_strip_kind(other));
 }
 
@@ -51,12 +54,14 @@ TEST_CASE("the room that statistics promise holds the packed values of every str
       for (const ops::StripKind& kind : ops::strip_kinds()) {
         INFO(ops::packed_format(kind));
         const PackedStructure structure = structure_of(sparse::packed_form(csr, {}, kind.grain));
-        const ops::PackedLayout exact = ops::packed_layout(kind.mode, structure);
+        const ops::PackedLayout exact = ops::packed_layout(kind, structure);
         const ops::PackedLayout room = ops::packed_layout_bound(kind, statistics_of(csr));
+        CHECK(exact.exact_offset_bytes - exact.left_offset_bytes == std::int64_t{structure.left} * std::int64_t{sizeof(LeftEntry)});
+        CHECK(exact.used_bytes - exact.exact_offset_bytes == (kind.marked ? csr.nonzeros() * 4 : 0));
+        CHECK(exact.used_bytes <= exact.set_bytes);
+        if (kind.marked) continue;  // values that each call packs are read from it
         CHECK(exact.data_offset_bytes == room.data_offset_bytes);
         CHECK(exact.left_offset_bytes <= room.left_offset_bytes);
-        CHECK(exact.used_bytes - exact.left_offset_bytes == std::int64_t{structure.left} * std::int64_t{sizeof(LeftEntry)});
-        CHECK(exact.used_bytes <= exact.set_bytes);
         CHECK(exact.set_bytes <= room.set_bytes);
         // Half of the nonzeros may be left over, where fours are full; at random far fewer are.
         CHECK(room.set_bytes <=
