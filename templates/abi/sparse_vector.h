@@ -11,7 +11,6 @@ namespace vostok {
 struct SparseVectorTraits {
   Dtype element = Dtype::f16;
   Dtype output = Dtype::f16;
-  bool exact_fillers = false;  ///< slots that stand for no nonzero multiply nothing: elsewhere they multiply zero and an element of B
   bool batched = false;
   bool flat_dense = false;  ///< B's elements follow one another row by row: 1, 2 or 4 columns without gaps
   Layout dense_layout = Layout::row_major;
@@ -65,7 +64,6 @@ template <FieldsOf<SparseVectorTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("element", traits.element);
   visit("output", traits.output);
-  visit("exact_fillers", traits.exact_fillers);
   visit("batched", traits.batched);
   visit("flat_dense", traits.flat_dense);
   visit("dense_layout", traits.dense_layout);

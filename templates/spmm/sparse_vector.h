@@ -40,8 +40,9 @@ class LaneRuns {
   /// Loads of the first run.
   __device__ void start() { load(row_.begin + lane_, row_.end); }
 
-  /// Adds the products of `row`, the first or that which follows the last one added, and loads of the next.
-  __device__ void add_row(long long row, float (&totals)[config.columns]) {
+  /// Sums the products of `row`, the first or that which follows the last one, and loads of the next.
+  __device__ void sum_row(long long row, float (&totals)[config.columns]) {
+    const RowRuns own = row_;
     const unsigned steps = (row_.end - row_.begin + lanes - 1) / lanes;
     unsigned run = row_.begin + lane_;
 #pragma unroll 1
@@ -52,9 +53,25 @@ class LaneRuns {
     if (steps == 0) load(next_row_.begin + lane_, next_row_.end);
     row_ = next_row_;
     next_row_ = runs_of(row + 2 * rows_together(config));
+    // Slots that stand for no nonzero multiply zero by an element of B that A does not name: it shows where it is not finite.
+    if (!all_finite(totals)) sum_nonzeros(own, totals);
   }
 
  private:
+  static __device__ bool all_finite(const float (&sums)[config.columns]) {
+    bool all = true;
+#pragma unroll
+    for (const float sum : sums) all = all && fabsf(sum) <= 3.402823466e+38F;  // false for NaN
+    return all;
+  }
+
+  __device__ void sum_nonzeros(RowRuns row, float (&totals)[config.columns]) const {
+#pragma unroll
+    for (float& total : totals) total = 0.0F;
+#pragma unroll 1
+    for (unsigned run = row.begin + lane_; run < row.end; run += lanes) add_nonzeros<F>(runs_, values_, run, totals);
+  }
+
   __device__ RowRuns runs_of(long long row) const {
     if (row >= end_row_) return {0, 0};
     return {load_global(runs_.row_runs + row), load_global(runs_.row_runs + row + 1)};
@@ -136,7 +153,7 @@ __global__ void __launch_bounds__(F::config.threads, F::config.min_blocks) spars
   for (unsigned turn = 0; turn < turns; ++turn) {
     const long long row = first_row + turn * rows_together(config);
     float sums[config.columns] = {};
-    lane.add_row(row, sums);
+    lane.sum_row(row, sums);
     sum_over_row<F>(sums, turn);
     if (row < end_row) output.store(row, threadIdx.x % config.lanes_per_row, sums);
   }

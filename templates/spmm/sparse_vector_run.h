@@ -31,7 +31,6 @@ class RunProduct {
     load_pieces(reinterpret_cast<const Piece*>(runs.codes), group, lane, codes_);
     load_pieces(reinterpret_cast<const Piece*>(values), group, lane, values_);
     start_ = load_global(runs.starts + run);
-    if constexpr (traits.exact_fillers) count_ = *(runs.counts + run);
   }
 
   /// Adds the product of a loaded run.
@@ -70,18 +69,12 @@ class RunProduct {
     for (int i = 0; i < 4; ++i) {
       constexpr unsigned every_byte = 0x01010101U;
       at = dot_bytes(codes, slot_size * (every_byte >> (24 - 8 * i)), from);
-      if (!is_nonzero(codes >> 8 * i & 0xffU, first + i)) continue;
       float row[columns];
       StagedDense<F>::read(at, row);
       const float value = this->value(first + i);
 #pragma unroll
       for (int j = 0; j < columns; ++j) sums[j] += value * row[j];
     }
-  }
-
-  __device__ bool is_nonzero(unsigned code, int slot) const {
-    if constexpr (traits.exact_fillers) return code != run_escape(config.gap_bits) && static_cast<unsigned>(slot) < count_;
-    else return true;
   }
 
   __device__ float value(int slot) const {
@@ -92,7 +85,33 @@ class RunProduct {
   unsigned codes_[code_words];
   unsigned values_[value_words];
   unsigned start_;
-  unsigned count_;
 };
+
+/// Adds the product of a run's nonzeros alone, slot after slot: slow, and rare.
+template <class F>
+__device__ inline void add_nonzeros(const PackedRuns& runs, const unsigned char* values, unsigned run, float (&totals)[F::config.columns]) {
+  using Value = Element<F::traits.element>;
+  constexpr int gap_bits = F::config.gap_bits;
+  constexpr int bytes = size_of(F::traits.element);
+  constexpr int piece_slots = run_piece_bytes() / bytes;
+  float sums[F::config.columns] = {};
+  unsigned column = load_global(runs.starts + run);
+  const int count = *(runs.counts + run);
+#pragma unroll 1
+  for (int slot = 0; slot < count; ++slot) {
+    const RunCodePlace place = run_code_place(run, slot, gap_bits);
+    const unsigned code = load_global(runs.codes + place.word) >> place.shift & static_cast<unsigned>(run_escape(gap_bits));
+    column += code;
+    if (code == static_cast<unsigned>(run_escape(gap_bits))) continue;
+    float row[F::config.columns];
+    StagedDense<F>::read(column * slot_bytes(F::traits, F::config), row);
+    const auto* const stored = reinterpret_cast<const typename Value::Storage*>(values) + run_piece_place(run, slot / piece_slots, bytes);
+    const float value = Value::to_float(load_global(stored + slot % piece_slots));
+#pragma unroll
+    for (int j = 0; j < F::config.columns; ++j) sums[j] += value * row[j];
+  }
+#pragma unroll
+  for (int j = 0; j < F::config.columns; ++j) totals[j] += sums[j];
+}
 
 }  // namespace vostok

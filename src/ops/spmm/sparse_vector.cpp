@@ -118,7 +118,6 @@ SparseVectorTraits traits(const SpmmQuery& query) {
   const bool flat = is_flat(query);
   return {.element = problem.element,
           .output = problem.output.value_or(problem.element),
-          .exact_fillers = problem.nonfinite == NonFinite::sparse,
           .batched = problem.batch > 1,
           .flat_dense = flat,
           .dense_layout = problem.dense_layout,

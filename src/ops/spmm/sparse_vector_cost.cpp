@@ -49,7 +49,7 @@ double slot_instructions(const SparseVectorTraits& t, const SparseVectorConfig& 
   constexpr double address_and_load = 2;
   constexpr double splitting = 0.6;
   const double conversions = (t.element == Dtype::f32 ? 0 : 1) + (c.wide_dense ? 0 : c.columns);
-  return address_and_load + splitting + conversions + c.columns + (t.exact_fillers ? 3 : 0);
+  return address_and_load + splitting + conversions + c.columns;
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ int threads_of_multiprocessor(const device::Device* device) { return device != n
 int registers_needed(const SparseVectorTraits& traits, const SparseVectorConfig& c) {
   const int run = run_slots() * (8 * size_of(traits.element) + c.gap_bits) / 32;
   constexpr int addresses = 24;
-  return run * (c.load_ahead ? 2 : 1) + 3 * c.columns + (traits.exact_fillers ? 2 : 0) + addresses;
+  return run * (c.load_ahead ? 2 : 1) + 3 * c.columns + addresses;
 }
 
 /// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
