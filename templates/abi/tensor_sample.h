@@ -137,10 +137,15 @@ constexpr int sums_bytes(const TensorSampleConfig& config) {
 /// Sums lie where the stages were where a block has one tile.
 constexpr bool sums_follow_stages(const TensorSampleConfig& config) { return config.tiles_per_block > 1; }
 
-/// Whether sums are certified by what is known of their rows. Without scales they only have to be finite.
+/// Whether sums are certified: those of f32, whose elements are split. Sums of 16-bit elements are what they are.
 template <class Config>
-constexpr bool marks_rows(const Config& config) {
-  return config.certify && packed_is_f16(config.mode);
+constexpr bool certifies(Dtype element, const Config& config) {
+  return config.certify && element == Dtype::f32;
+}
+/// Whether by what is known of their rows. Without scales they only have to be finite.
+template <class Config>
+constexpr bool marks_rows(Dtype element, const Config& config) {
+  return certifies(element, config) && sample_scales_rows(config.mode, element);
 }
 
 /// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their marks, and the beginning of its
@@ -149,16 +154,18 @@ constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked
   const int marks = marked ? shape.rows + shape.columns : 0;
   return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room + marks;
 }
-constexpr int tile_info_bytes(const TensorSampleConfig& config) { return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(config)); }
+constexpr int tile_info_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
+  return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config));
+}
 /// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are stages.
 constexpr int tile_infos(const TensorSampleConfig& config) { return config.tiles_per_block == 1 ? 1 : config.stages; }
 
 /// Dynamic shared memory of a block.
-constexpr int shared_bytes(const TensorSampleTraits&, const TensorSampleConfig& config) {
+constexpr int shared_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
   const int stages = config.stages * sample_stage_bytes(config);
   const int sums = sums_bytes(config);
   const int front = sums_follow_stages(config) ? stages + sums : stages > sums ? stages : sums;
-  return (front + kept_bytes(config) + tile_infos(config) * tile_info_bytes(config) + 127) / 128 * 128;
+  return (front + kept_bytes(config) + tile_infos(config) * tile_info_bytes(traits, config) + 127) / 128 * 128;
 }
 
 }  // namespace vostok

@@ -91,7 +91,8 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
-         tile_infos(traits, config) * (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(config)) + strip_begins_bytes(config)) +
+         tile_infos(traits, config) *
+             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config)) + strip_begins_bytes(config)) +
          8 * sample_barriers(traits, config);
 }
 

@@ -20,7 +20,7 @@ class SampleCertificate {
   static constexpr auto config = F::config;
 
  public:
-  static constexpr bool exists = config.certify;
+  static constexpr bool exists = certifies(F::traits.element, config);
 
   __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
       : args_(args), part_(part), info_(info) {}
@@ -58,7 +58,7 @@ class SampleCertificate {
  private:
   /// From which magnitude on a sum is good.
   __device__ float bar(unsigned place) const {
-    if constexpr (!marks_rows(config)) return 0.0F;
+    if constexpr (!marks_rows(F::traits.element, config)) return 0.0F;
     else {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];

@@ -17,9 +17,9 @@ class SampleShared {
   static constexpr int stages_end = config.stages * stage_bytes > sums_bytes(config) ? config.stages* stage_bytes : sums_bytes(config);
   static constexpr int kept_begin = sums_follow_stages(config) ? sums_begin + sums_bytes(config) : stages_end;
   static constexpr int infos_begin = kept_begin + kept_bytes(config);
-  static constexpr int end = infos_begin + tile_infos(config) * tile_info_bytes(config);
+  static constexpr int end = infos_begin + tile_infos(config) * tile_info_bytes(F::traits, config);
   static_assert(end <= shared_bytes(F::traits, config), "shared_bytes differs from the layout");
-  static_assert(sizeof(TileInfo<F>) == tile_info_bytes(config), "tile_info_bytes differs from the layout");
+  static_assert(sizeof(TileInfo<F>) == tile_info_bytes(F::traits, config), "tile_info_bytes differs from the layout");
 
  public:
   __device__ unsigned char* rhs(unsigned stage) { return bytes_ + stage * stage_bytes; }
@@ -30,7 +30,7 @@ class SampleShared {
   __device__ float* sums() { return reinterpret_cast<float*>(bytes_ + sums_begin); }
   /// Of the tile of this number among the block's.
   __device__ TileInfo<F>& info(unsigned tile) {
-    return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + tile % tile_infos(config) * tile_info_bytes(config));
+    return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + tile % tile_infos(config) * tile_info_bytes(F::traits, config));
   }
 
  private:

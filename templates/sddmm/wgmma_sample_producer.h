@@ -76,7 +76,8 @@ class SampleProducer {
     return 2 * padded_entries(tile.entries < room ? tile.entries : room);
   }
   static __device__ unsigned info_bytes(const SampleTile& tile) {
-    return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) + (marks_rows(config) ? rows + columns : 0) + place_bytes(tile);
+    return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) + (marks_rows(F::traits.element, config) ? rows + columns : 0) +
+           place_bytes(tile);
   }
 
   __device__ void copy_tile(unsigned number) const { copy_to(&info().tile, args_.lists.tiles + share_.first + number, sizeof(SampleTile)); }
@@ -89,7 +90,7 @@ class SampleProducer {
       copy_to(info().row_exponents, part_.exponents(args_.lhs, tile.row_tile * rows), rows);
       copy_to(info().column_exponents, part_.exponents(args_.rhs, tile.column_tile * columns), columns);
     }
-    if constexpr (marks_rows(config)) {
+    if constexpr (marks_rows(F::traits.element, config)) {
       copy_to(info().row_marks, part_.marks(args_.lhs, tile.row_tile * rows), rows);
       copy_to(info().column_marks, part_.marks(args_.rhs, tile.column_tile * columns), columns);
     }

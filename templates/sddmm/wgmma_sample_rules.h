@@ -18,7 +18,6 @@ struct WgmmaSampleRules {
   static_assert(c.waves >= 0, "waves is at least 0");
   static_assert(c.list_room >= 8 && c.list_room % 8 == 0, "lists are staged in chunks of eight entries");
   static_assert(is_power_of_two(c.n_split) && (c.n_split == 1 || !t.one_block), "n_split is a power of two; one n block is not cut");
-  static_assert(!c.certify || t.element == Dtype::f32, "16-bit elements are not split: their sums need no certificate");
   static_assert(c.min_blocks >= 1, "min_blocks is at least 1");
 };
 

@@ -114,7 +114,6 @@ std::optional<std::string> declines(const SddmmQuery& query) {
   constexpr std::int64_t most_accurate_n = 65536;
   const Sddmm& problem = query.problem;
   if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.nonfinite == NonFinite::sparse) return "an infinite element is multiplied by the terms of the other: it would become NaN";
   if (problem.n == 0) return "n is 0: there is nothing to multiply";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && problem.n > most_accurate_n)
     return "math = accurate allows tensor cores up to n = 65536";

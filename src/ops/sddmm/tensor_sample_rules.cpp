@@ -85,7 +85,6 @@ constexpr std::array rules = {
          }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
          [](const Case& c) { return !serves(c.config.mode, c.query.problem); }},
-    Rule{"certify is of f32, whose elements are split", [](const Case& c) { return c.config.certify && c.query.problem.element != Dtype::f32; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"promotion_steps is 0, 1, 2 or 4",
          [](const Case& c) { return c.config.promotion_steps != 0 && !is_power_of_two(c.config.promotion_steps, 1, 4); }},
@@ -95,6 +94,7 @@ constexpr std::array rules = {
                   (sample_terms(c.config.mode) != 2 || (c.config.promotion_steps != 0 && c.config.promotion_steps != steps_of_block()));
          }},
     Rule{"tiles_per_block is 1 to 65536", [](const Case& c) { return c.config.tiles_per_block < 1 || c.config.tiles_per_block > 65536; }},
+    Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"list_room is a multiple of 8 from 8 to the tile's elements",
          [](const Case& c) {
            return c.config.list_room < 8 || c.config.list_room % 8 != 0 || c.config.list_room > tile_rows(c.config) * tile_columns(c.config);

@@ -50,10 +50,10 @@ constexpr std::array rules = {
     Rule{"tile_columns is a power of two from 32 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 32, 256); }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
          [](const Case& c) { return !serves(c); }},
-    Rule{"certify is of f32, whose elements are split", [](const Case& c) { return c.config.certify && c.query.problem.element != Dtype::f32; }},
     Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
     Rule{"one warpgroup has no others to take turns with", [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
     Rule{"waves is 0 to 1024", [](const Case& c) { return c.config.waves < 0 || c.config.waves > 1024; }},
+    Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"list_room is a multiple of 8 from 8 to the tile's elements",
          [](const Case& c) {
            return c.config.list_room < 8 || c.config.list_room % 8 != 0 || c.config.list_room > tile_rows(c.config) * tile_columns(c.config);

@@ -31,7 +31,11 @@ constexpr std::array split_factors = {1, 2, 4};
 int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block(); }
 
 WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape) {
-  WgmmaSampleConfig config = {.mode = mode, .warpgroups = shape.warpgroups, .tile_columns = shape.tile_columns, .takes_turns = shape.warpgroups > 1};
+  WgmmaSampleConfig config = {.mode = mode,
+                              .warpgroups = shape.warpgroups,
+                              .tile_columns = shape.tile_columns,
+                              .takes_turns = shape.warpgroups > 1,
+                              .certify = sampled::certifies(query)};
   config.list_room = sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
   return config;
 }
