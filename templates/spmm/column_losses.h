@@ -12,15 +12,8 @@
 
 namespace vostok {
 
-/// What is lost, in memory of the thread's own: few are the times that it is looked at. Of every 64 columns a lane has two neighbours.
-template <int columns>
-struct LossesAside {
-  volatile float lost[(columns + 63) / 64][2];     ///< elements times inverse scales
-  volatile float largest[(columns + 63) / 64][2];  ///< inverse scale, where rows lose something
-  volatile bool rows_lose;
-};
-
-/// Of so many columns of a warp.
+/// Of so many columns of a warp, two neighbours of every 64 a lane. In registers: the loop looks at them at every promotion, and a block that fills
+/// shared memory leaves no cache for a thread's own (bench/notes/certificates.md#what-it-costs).
 template <int columns>
 class ColumnLosses {
   static constexpr int chunks = (columns + 63) / 64;
@@ -28,15 +21,8 @@ class ColumnLosses {
   static constexpr unsigned lanes = columns < 64 ? columns / 2 : 32;  ///< that have columns of their own
 
  public:
-  __device__ explicit ColumnLosses(LossesAside<columns>& aside) : aside_(aside) {
-#pragma unroll
-    for (int i = 0; i < chunks; ++i)
-#pragma unroll
-      for (int j = 0; j < 2; ++j) aside_.lost[i][j] = aside_.largest[i][j] = 0.0F;
-  }
-
   /// Before the first add(): whether a row of the warp that the lane knows loses anything. Every lane calls it.
-  __device__ void expect(bool row_loses) { aside_.rows_lose = __any_sync(everyone, row_loses); }
+  __device__ void expect(bool row_loses) { rows_lose_ = __any_sync(everyone, row_loses); }
 
   /// Takes in the inverse scales of a k block, those of two columns from `first` on by load(first).
   template <class Load>
@@ -47,20 +33,20 @@ class ColumnLosses {
       const unsigned bits[2] = {__builtin_bit_cast(unsigned, scales.at[0]), __builtin_bit_cast(unsigned, scales.at[1])};
       if (is_marked(bits[0] | bits[1])) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) aside_.lost[i][j] = fmaf(marked_count(bits[j]), scales.at[j], aside_.lost[i][j]);
+        for (int j = 0; j < 2; ++j) lost_[i][j] = fmaf(marked_count(bits[j]), scales.at[j], lost_[i][j]);
       }
-      if (aside_.rows_lose) {
+      if (rows_lose_) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) aside_.largest[i][j] = fmaxf(aside_.largest[i][j], scales.at[j]);
+        for (int j = 0; j < 2; ++j) largest_[i][j] = fmaxf(largest_[i][j], scales.at[j]);
       }
     }
   }
 
   /// Once all are in, before vouch(). Every lane calls it.
   __device__ void end() {
-    bool any = aside_.rows_lose;
+    bool any = rows_lose_;
 #pragma unroll
-    for (int i = 0; i < chunks; ++i) any = any || aside_.lost[i][0] > 0 || aside_.lost[i][1] > 0;
+    for (int i = 0; i < chunks; ++i) any = any || lost_[i][0] > 0 || lost_[i][1] > 0;
     any_ = __any_sync(everyone, any);
   }
 
@@ -73,8 +59,8 @@ class ColumnLosses {
     float largest[2] = {};
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      lost[j] = largest_over_share * __shfl_sync(everyone, aside_.lost[octet / 8][j], owner);
-      if (aside_.rows_lose) largest[j] = largest_over_share * __shfl_sync(everyone, aside_.largest[octet / 8][j], owner);
+      lost[j] = largest_over_share * __shfl_sync(everyone, lost_[octet / 8][j], owner);
+      if (rows_lose_) largest[j] = largest_over_share * __shfl_sync(everyone, largest_[octet / 8][j], owner);
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -84,14 +70,14 @@ class ColumnLosses {
   }
 
  private:
-  LossesAside<columns>& aside_;
+  float lost_[chunks][2] = {};     ///< of the lane's columns: elements times inverse scales
+  float largest_[chunks][2] = {};  ///< inverse scale of each, where rows lose something
+  bool rows_lose_ = false;
   bool any_ = false;
 };
 
 /// Nothing is lost.
-struct NoLossesAside {};
 struct NoLosses {
-  __device__ explicit NoLosses(NoLossesAside&) {}
   template <class Load>
   __device__ void add(Load) {}
   __device__ void end() {}
@@ -100,12 +86,10 @@ struct NoLosses {
 template <int columns, bool exist>
 struct LossesOf {
   using Type = NoLosses;
-  using Aside = NoLossesAside;
 };
 template <int columns>
 struct LossesOf<columns, true> {
   using Type = ColumnLosses<columns>;
-  using Aside = LossesAside<columns>;
 };
 
 }  // namespace vostok

@@ -108,9 +108,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      output.enter_rows(static_cast<long long>(strip) * packed_strip_rows());
-      output.store(tile.first_column() + 8 * octet, sums);
+    store_fragments<F>(output, [&](auto store) {
+      warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+        store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
+      });
     });
   }
 }

@@ -12,6 +12,12 @@
 
 namespace vostok {
 
+__device__ inline bool is_finite_sum(float sum) { return fabsf(sum) <= 3.402823466e+38F; }  // false for NaN
+
+__device__ inline bool are_finite(const float (&sums)[4]) {
+  return is_finite_sum(sums[0]) && is_finite_sum(sums[1]) && is_finite_sum(sums[2]) && is_finite_sum(sums[3]);
+}
+
 /// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and `whole_dense`.
 template <class F, bool certifies = F::config.certify>
 class SumsAgain {
@@ -26,16 +32,13 @@ class SumsAgain {
 
   /// Of a fragment's four sums of each lane (parts/mma.h), from this row and column on. Every lane of the warp calls it.
   __device__ void mend(float (&sums)[4], long long first_row, long long first_column) const {
-    bool all_finite = true;
-#pragma unroll
-    for (const float sum : sums) all_finite = all_finite && is_finite(sum);
-    unsigned lanes = __ballot_sync(everyone, !all_finite);
+    unsigned lanes = __ballot_sync(everyone, !are_finite(sums));
     if (lanes == 0) return;
     const unsigned lane = threadIdx.x % 32;
     unsigned wanted = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      if (!is_finite(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
+      if (!is_finite_sum(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
 #pragma unroll 1
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned owner = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
@@ -51,7 +54,6 @@ class SumsAgain {
   }
 
  private:
-  static __device__ bool is_finite(float value) { return fabsf(value) <= 3.402823466e+38F; }  // false for NaN
   static __device__ unsigned row_of(unsigned lane, int i) { return lane / 4 + 8 * (static_cast<unsigned>(i) / 2); }
   static __device__ unsigned column_of(unsigned lane, int i) { return lane % 4 * 2 + static_cast<unsigned>(i) % 2; }
 

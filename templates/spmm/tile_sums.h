@@ -77,8 +77,9 @@ class TileSums {
       });
     } else {
       FragmentOutput<F> output(args, tile.product, lane);
-      output.enter_rows(strip * packed_strip_rows());
-      for_each_own([&](unsigned octet, const float(&elements)[4]) { output.store((first_octet + octet) * 8, elements); });
+      store_fragments<F>(output, [&](auto store) {
+        for_each_own([&](unsigned octet, const float(&elements)[4]) { store(strip * packed_strip_rows(), (first_octet + octet) * 8, elements); });
+      });
     }
   }
 

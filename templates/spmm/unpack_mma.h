@@ -34,13 +34,13 @@ class UnpackWarp {
   using Team = UnpackTeam<F>;
 
  public:
-  __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed, typename Product::Losses::Aside& aside)
+  __device__ UnpackWarp(const UnpackTile<F>& tile, const PackedStrips& packed)
       : lane_(threadIdx.x % 32),
         column_(Team::thread() / 32 % config.column_warps * config.warp_columns),
         strip_in_tile_(Team::thread() / 32 / config.column_warps * strips),
         strip_(tile.first_strip() + strip_in_tile_),
         fragments_(Team::thread() / 32 % config.column_warps, lane_),
-        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_, aside) {}
+        product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
   __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress terms) {
@@ -140,8 +140,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   UnpackStages<F, DenseStages<F>> stages(args, tile, packed, shared);
   stages.start();
   if constexpr (config.k_split == 1) expect_biases<F>(args, tile.first_strip(), tile_strips(config), threadIdx.x);
-  typename WarpProduct<F>::Losses::Aside aside;
-  UnpackWarp<F> warp(tile, packed, aside);
+  UnpackWarp<F> warp(tile, packed);
   multiply_blocks<F>(warp, stages, shared, args, tile, packed);
   warp.end(packed);
 
@@ -152,10 +151,19 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      output.enter_rows(static_cast<long long>(strip) * packed_strip_rows());
-      output.store(tile.first_column() + 8 * octet, sums);
-    });
+    const auto visit = [&](auto store) {
+      visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+        store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
+      });
+    };
+    if constexpr (config.k_warps == 1) {
+      store_fragments<F>(output, visit);
+    } else {  // a warp's fragments are all teams' work, which is not done twice
+      visit([&](long long first_row, long long first_column, const float(&sums)[4]) {
+        output.enter_rows(first_row);
+        output.store_mended(first_column, sums);
+      });
+    }
   }
 }
 

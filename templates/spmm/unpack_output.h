@@ -52,10 +52,15 @@ class FragmentOutput {
     for (int half = 0; half < 2; ++half) row_bias_[half] = row(half) < m_ ? scale_and_bias_.row_bias(static_cast<unsigned>(row(half))) : 0.0F;
   }
 
-  /// Stores what lies in C of those rows' fragment from this column.
-  __device__ void store(long long first_column, const float (&found)[4]) const {
+  /// The same as store(), with what is unfit for C made again. Every lane of the warp calls it.
+  __device__ void store_mended(long long first_column, const float (&found)[4]) const {
     float sums[4] = {found[0], found[1], found[2], found[3]};
     again_.mend(sums, first_row_, first_column);
+    store(first_column, sums);
+  }
+
+  /// Stores what lies in C of those rows' fragment from this column.
+  __device__ void store(long long first_column, const float (&sums)[4]) const {
     const long long column = first_column + lane_ % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -107,5 +112,27 @@ class FragmentOutput {
   long long n_;
   long long leading_;
 };
+
+/// Stores every fragment that visit(store) has: store(first_row, first_column, sums). A warp that finds some unfit for C visits all of them again:
+/// one vote for each would keep their stores from running into one another.
+template <class F, class Visit>
+__device__ inline void store_fragments(FragmentOutput<F>& output, Visit visit) {
+  const auto store_mended = [&](long long first_row, long long first_column, const float(&sums)[4]) {
+    output.enter_rows(first_row);
+    output.store_mended(first_column, sums);
+  };
+  if constexpr (F::config.certify && F::traits.accumulate) {  // C may be read only once
+    visit(store_mended);
+  } else {
+    bool fit = true;
+    visit([&](long long first_row, long long first_column, const float(&sums)[4]) {
+      output.enter_rows(first_row);
+      output.store(first_column, sums);
+      if constexpr (F::config.certify) fit = fit && are_finite(sums);
+    });
+    if constexpr (F::config.certify)
+      if (!__all_sync(0xffffffffU, fit)) visit(store_mended);
+  }
+}
 
 }  // namespace vostok

@@ -34,7 +34,7 @@ class WarpProduct {
 
   /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they are not
   /// to be read early, as what is only read may be.
-  __device__ WarpProduct(const float* row_scales, unsigned lane, typename Losses::Aside& aside) : losses_(aside) {
+  __device__ WarpProduct(const float* row_scales, unsigned lane) {
     [[maybe_unused]] bool any = false;  // loses something
     if constexpr (scaled)
 #pragma unroll

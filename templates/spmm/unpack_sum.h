@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) un
   }
   FragmentOutput<F> output(args, product, lane);
   output.enter_rows(strip * 16);
-  output.store(octet * 8, sums);
+  output.store_mended(octet * 8, sums);
 }
 
 }  // namespace vostok

@@ -90,7 +90,6 @@ class WarpStrips {
 template <class F>
 struct SumsAside {
   const float* volatile row_scales;
-  typename LossesOf<F::config.tile_columns, certifies_splits(F::config)>::Aside losses;
   volatile float at[F::traits.long_sums ? F::config.tile_columns / 2 : 1];
 };
 
@@ -111,7 +110,7 @@ class WarpgroupSum {
   // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones (bench/notes/unpack_wgmma.md#where-n--32-waited).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
-  __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : losses_(aside.losses), aside_(aside) {
+  __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
     if constexpr (certifies) aside_.row_scales = row_scales;
     [[maybe_unused]] bool any = false;  // loses something
     if constexpr (scaled)
