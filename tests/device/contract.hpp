@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,12 +60,6 @@ struct Distance {
   }
 };
 
-/// Families that split an f32 into 16-bit terms, scaled by the largest of a row or of a block of a column: what is 2^-25 of that is lost.
-inline bool splits_numbers(std::string_view family) {
-  static const std::set<std::string_view> list = {"unpack_mma", "unpack_wgmma", "tensor_sample", "wgmma_sample"};
-  return list.contains(family);
-}
-
 inline constexpr Dtype element_types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
 /// Numbers as the type holds them.
@@ -111,26 +103,11 @@ class EveryDevice {
   std::vector<std::pair<std::string, Context>> contexts_;
 };
 
-/// Says once what is left out of the contract until outputs that a split spoils are made again.
-inline void leave_out(std::string_view family, const char* what) {
-  static std::set<std::string> said;
-  const std::string line = fmt::format("{} skipped: {}", family, what);
-  if (said.insert(line).second) std::printf("%s\n", line.c_str());
-}
-
-inline bool any_family(const std::string&) { return true; }
-
-inline bool keeps_small_numbers(const std::string& family) {
-  if (!splits_numbers(family)) return true;
-  leave_out(family, "f32 operands of many decades, of which a split keeps 2^-25 of the largest");
-  return false;
-}
-
-/// Every family of the operation that `takes` admits errs by at most so many units, on every device. Returns the most that one erred by.
+/// Every family of the operation errs by at most so many units, on every device. Returns the most that one erred by.
 /// Operands have an `operation`, a `mask`, an `element`, a problem(), and longest(), the most products of an output; beside them stand exact()
 /// and run().
-template <class Operands, class Takes>
-double check_every_family(const EveryDevice& devices, const Operands& of, double units, const Takes& takes) {
+template <class Operands>
+double check_every_family(const EveryDevice& devices, const Operands& of, double units) {
   const std::vector<ExactSum> sums = exact(of);
   const double allowed = allowed_units(of.element, of.longest(), units);
   double worst = 0;
@@ -140,7 +117,7 @@ double check_every_family(const EveryDevice& devices, const Operands& of, double
     int ran = 0;
     for (const auto& listed : ops::families(Operands::operation)) {
       const std::string family(listed->name());
-      if (listed->declines(*query) || !takes(family)) continue;
+      if (listed->declines(*query)) continue;
       CAPTURE(family);
       const std::vector<float> output = run(context, of, topology, family);
       Distance found;
