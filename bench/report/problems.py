@@ -155,7 +155,8 @@ def newest(
     results: Sequence[ResultFile], condition: Condition, other: str | None = None, prefix: str = ""
 ) -> list[Problem]:
     """Of one run, the problems that were measured beside `other`: of those runs that have nearly as many as any the
-    newest, before others one in which a sparse or dense library ran itself. `prefix`: of the problems' names."""
+    newest, before others one in which a sparse or dense library ran itself, and for the better of two peers one that
+    knows both. `prefix`: of the problems' names."""
     candidates = []
     for run in _parts(filter(condition, results)):
         parts = sorted(run, key=lambda result: result.date)
@@ -163,10 +164,11 @@ def newest(
         named = [problem for problem in last.values() if problem.matrix.startswith(prefix)]
         found = [problem for problem in named if other is None or other in problem.others]
         if found:
-            candidates.append((any(_ran_here(problem) for problem in found), parts[-1].date, found))
-    most = max((len(found) for _, _, found in candidates), default=0)
-    large = [candidate for candidate in candidates if len(candidate[2]) >= 0.8 * most]
-    return max(large, key=lambda candidate: candidate[:2])[2] if large else []
+            knows_both = other == BETTER_SPARSE and any("sputnik" + STORED in problem.others for problem in found)
+            candidates.append((any(_ran_here(problem) for problem in found), knows_both, parts[-1].date, found))
+    most = max((len(candidate[-1]) for candidate in candidates), default=0)
+    large = [candidate for candidate in candidates if len(candidate[-1]) >= 0.8 * most]
+    return max(large, key=lambda candidate: candidate[:-1])[-1] if large else []
 
 
 def files_of(problems: Iterable[Problem]) -> list[ResultFile]:

@@ -168,6 +168,17 @@ def test_a_run_and_what_went_on_with_it_count_together(tmp_path):
     assert (cells[8], cells[10]) == ("4", "spmm_a, spmm_a_rest")
 
 
+def test_the_better_of_two_peers_is_of_a_run_that_knows_both(tmp_path):
+    folder = tmp_path / "results"
+    with_both = [row(matrix(i), 10, peers=[("cusparse", 30)], baseline={"sputnik": 20}) for i in range(4)]
+    write(folder, "spmm_both", result(with_both))
+    newer = [row(matrix(i), 10, peers=[("cusparse", 40)]) for i in range(4)]
+    write(folder, "spmm_newer", result(newer, date="2026-11-25"))
+    found = headline_of(page_of(tmp_path, folder))
+    assert found["spmm-f32-sparse"][1][2] == "2.00x"
+    assert found["spmm-f32-cusparse"][1][2] == "4.00x"
+
+
 def test_the_headline_is_of_one_gpu_but_for_what_it_has_no_result_of(tmp_path):
     folder = tmp_path / "results"
     write(folder, "spmm_h200", result([row(matrix(i), 10, peers=[("cusparse", 30)]) for i in range(4)]))
