@@ -198,7 +198,7 @@ std::vector<float> scales_of(const PackedForm& form, std::span<const float> valu
     for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) take(row, form.left_sources[i]);
   std::vector<float> scales;
   scales.reserve(largest.size());
-  for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_row_exponent(bits))));
+  for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
   return scales;
 }
 
@@ -257,10 +257,13 @@ void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const flo
   }
   for (std::size_t row = 0; row < rows; ++row) {
     const std::int32_t end = row + 1 < rows ? packed.firsts[row + 1] : form.nonzeros();
-    unsigned lossy = 0;
-    for (std::int32_t number = packed.firsts[row]; number < end; ++number)
-      lossy += loses(packed.exact[static_cast<std::size_t>(number)] * scales[row]) ? 1U : 0U;
-    packed.row_scales[row] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(lossy));
+    unsigned lossy = 0, largest = 0;
+    for (std::int32_t number = packed.firsts[row]; number < end; ++number) {
+      const float value = packed.exact[static_cast<std::size_t>(number)];
+      lossy += loses(value * scales[row]) ? 1U : 0U;
+      if (std::isfinite(value)) largest = std::max(largest, std::bit_cast<std::uint32_t>(std::fabs(value)));
+    }
+    packed.row_scales[row] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(largest, lossy));
   }
 }
 

@@ -21,7 +21,7 @@
 // values lie beside as they are (ExactValues), so that sums that lost too much can be made again.
 //
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
-// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_row_exponent.
+// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
 #pragma once
 
 #include "abi/fields.h"
@@ -116,15 +116,12 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
   const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
   return exponent < 126 ? exponent : 126;
 }
-/// The same of a row of A: 126 where all of it is zero, and there alone.
-constexpr int packed_row_exponent(unsigned largest_bits) {
-  const int exponent = packed_scale_exponent(largest_bits);
-  return largest_bits == 0 ? 126 : exponent < 125 ? exponent : 125;
-}
-/// An inverse scale of a row of marked strips: its last five bits, which a power of two does not use, have a bound of how many of the row's elements
-/// lose more than their rounding, 0 or 1 + log2.
+/// The last five bits of an inverse scale of a row of marked strips, which a power of two does not use: a bound of how many of the row's elements
+/// lose more than their rounding, 0 or 1 + log2; or that all of the row is zero, where nothing is lost.
 constexpr unsigned packed_row_mark_bits() { return 0x1fU; }
-constexpr unsigned packed_row_mark(unsigned lossy) {
+constexpr unsigned packed_zero_row_mark() { return packed_row_mark_bits(); }
+constexpr unsigned packed_row_mark(unsigned largest_bits, unsigned lossy) {
+  if (largest_bits == 0) return packed_zero_row_mark();
   unsigned code = lossy > 0 ? 1 : 0;
   while (code > 0 && (1ULL << (code - 1)) < lossy) ++code;
   return code;

@@ -14,7 +14,7 @@ struct RowFactors {
 
 /// What a row of marked strips loses, as ColumnLosses compares sums with it.
 struct RowLoss {
-  float inverse;  ///< of its scale; 0 where all of the row is zero (packed_row_exponent), which loses nothing
+  float inverse;  ///< of its scale; 0 where all of the row is zero, which loses nothing
   float lossy;    ///< a bound of how many of its elements lose more than their rounding
 };
 
@@ -22,8 +22,9 @@ struct RowLoss {
 __device__ inline RowLoss row_loss(float marked) {
   const unsigned bits = __builtin_bit_cast(unsigned, marked);
   const unsigned code = bits & packed_row_mark_bits();
-  const float inverse = __builtin_bit_cast(float, bits - code);
-  return {inverse > 0x1p-126F ? inverse : 0.0F, code > 0 ? __builtin_bit_cast(float, packed_power_bits(static_cast<int>(code) - 1)) : 0.0F};
+  if (code == packed_zero_row_mark()) return {0.0F, 0.0F};
+  const float lossy = code > 0 ? __builtin_bit_cast(float, packed_power_bits(static_cast<int>(code) - 1)) : 0.0F;
+  return {__builtin_bit_cast(float, bits - code), lossy};
 }
 
 /// An inverse scale without a mark.

@@ -63,10 +63,11 @@ class StripPacker {
   /// The scales of the row strip's rows, and where they are wanted their inverses to `row_scales`. Every thread of the block calls it.
   __device__ void find_scales(float* row_scales) const {
     for (unsigned row = warp_; row < packed_strip_rows(); row += warps) {
-      const int exponent = packed_row_exponent(warp_maximum<1>(largest_of(row)));
+      const unsigned largest = warp_maximum<1>(largest_of(row));
+      const int exponent = packed_scale_exponent(largest);
       unsigned mark = 0;
       if constexpr (F::traits.marked)
-        if (row_scales != nullptr) mark = packed_row_mark(warp_sum<1>(lossy_of(row, power(exponent))));
+        if (row_scales != nullptr) mark = packed_row_mark(largest, warp_sum<1>(lossy_of(row, power(exponent))));
       if (lane_ != 0) continue;
       shared().scales[row] = power(exponent);
       if (row_scales != nullptr) row_scales[row_strip_ * packed_strip_rows() + row] = marked(power(-exponent), mark);

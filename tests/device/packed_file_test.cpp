@@ -1,5 +1,6 @@
 // Files of packed values whose bytes were changed: whatever they are, only values of the topology's elements may differ.
 #include <doctest/doctest.h>
+#include <cmath>
 
 #include <cstring>
 #include <map>
@@ -102,10 +103,13 @@ bool within(const std::vector<bool>& named, const std::vector<bool>& allowed) {
 }
 
 /// Two sets of values of a format, packed on the device.
-PackedValues packed_as(const Context& context, const Topology& topology, const ops::PackedFormat& format) {
+PackedValues packed_as(const Context& context, const Topology& topology, const ops::PackedFormat& format, int decades = 0) {
   const plan::PackedKind kind{.packing = &format, .sets = 2};
   const Dtype element = format.value_types().front();
-  const std::vector<std::byte> stored = sparse::to_storage(element, sparse::normal_values(2 * topology.nonzeros(), seed + 1));
+  std::vector<float> numbers = sparse::normal_values(2 * topology.nonzeros(), seed + 1);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] *= decades == 0 ? 1 : std::pow(10.0F, static_cast<float>(i * 37 % 100) * 0.01F * static_cast<float>(decades));
+  const std::vector<std::byte> stored = sparse::to_storage(element, numbers);
   const device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
   test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());
   return plan::pack(topology, kind, {.values = values.data(), .element = element, .stride = topology.nonzeros()}, nullptr);
@@ -161,6 +165,20 @@ TEST_CASE("packed values with a bit changed are refused, or differ in values of 
       // Runs keep all but values apart: of those only zeros that fill them up are not free.
       if (!format->name().starts_with("runs")) CHECK(outcome.refused > 0);
       CHECK(outcome.taken > 0);
+    }
+  });
+}
+
+TEST_CASE("values of many decades, and rows of zeros, load as they were saved, in every format") {
+  test::on_every_device([](const Context& context) {
+    const sparse::Csr csr = mask();
+    const Topology topology = context.topology(csr.view());
+    for (const auto& format : ops::packed_formats()) {
+      CAPTURE(format->name());
+      for (const int decades : {4, 12, 30}) {
+        const std::vector<std::byte> file = packed_as(context, topology, *format, decades).save();
+        CHECK(context.load_packed(topology, file).save() == file);
+      }
     }
   });
 }
