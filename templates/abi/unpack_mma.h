@@ -45,7 +45,7 @@ struct UnpackMmaConfig {
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool bulk_strips = false;    ///< the strips of a k block are copied by the copy engine (sm_90 and later), all at once; else by the threads
   bool stream_strips = false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
+  bool certify = false;        ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
 };

@@ -54,7 +54,7 @@ struct UnpackWgmmaConfig {
   bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
   bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
   bool stream_strips = false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
+  bool certify = false;        ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };

@@ -89,7 +89,7 @@ class WarpStrips {
 /// Sums set aside, in memory of the thread's own: few are the times that they are looked at.
 template <class F>
 struct SumsAside {
-  const float* volatile row_scales;
+  const float* volatile row_scales;  ///< of sums that are certified, until their end
   volatile float at[F::traits.long_sums ? F::config.tile_columns / 2 : 1];
 };
 
@@ -187,10 +187,11 @@ class WarpgroupSum {
 
   /// Once, after end(): the rows again, which no register held until now.
   __device__ void know_rows() {
-    [[maybe_unused]] const float* const row_scales = aside_.row_scales;
-    if constexpr (certifies)
+    if constexpr (certifies) {
+      const float* const row_scales = aside_.row_scales;
 #pragma unroll
       for (int upper = 0; upper < 2; ++upper) row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+    }
   }
 
   /// Once, after the last finish().
