@@ -19,11 +19,11 @@ __device__ inline unsigned warp_maximum(unsigned value) {
   return value;
 }
 
-/// The sum over such lanes.
-template <int first_distance, int last_distance = 16>
-__device__ inline unsigned warp_sum(unsigned value) {
+/// The sum over such lanes, the same in all of them.
+template <int first_distance, int last_distance = 16, class T>
+__device__ inline T warp_sum(T value) {
 #pragma unroll
-  for (int distance = first_distance; distance <= last_distance; distance *= 2) value += shuffle_xor(value, distance);
+  for (int distance = last_distance; distance >= first_distance; distance /= 2) value += shuffle_xor(value, distance);
   return value;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "abi/tensor_sample.h"
+#include "parts/finite.h"
 #include "parts/loads.h"
 #include "parts/warp.h"
 #include "sddmm/tensor_sample_walk.h"
@@ -27,9 +28,7 @@ class SampleCertificate {
 
   /// Of the sum at a place of the tile, as the tensor cores left it.
   __device__ bool holds(float sum, unsigned place) const {
-    constexpr float largest = 3.402823466e+38F;
-    const float magnitude = fabsf(sum);
-    return magnitude >= bar(place) && magnitude <= largest;  // false for NaN
+    return fabsf(sum) >= bar(place) && is_finite(sum);
   }
 
   /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
@@ -50,9 +49,7 @@ class SampleCertificate {
         few = fmaf(load_global(lhs + i * args_.lhs.rows.n_step), load_global(rhs + i * args_.rhs.rows.n_step), few);
       sum += few;
     }
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
-    return sum;
+    return warp_sum<1>(sum);
   }
 
  private:

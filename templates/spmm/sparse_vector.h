@@ -8,6 +8,7 @@
 #include "abi/fixed.h"
 #include "abi/sparse_vector.h"
 #include "parts/dependent_launch.h"
+#include "parts/finite.h"
 #include "parts/warp.h"
 #include "spmm/sparse_vector_output.h"
 #include "spmm/sparse_vector_rules.h"
@@ -58,13 +59,6 @@ class LaneRuns {
   }
 
  private:
-  static __device__ bool all_finite(const float (&sums)[config.columns]) {
-    bool all = true;
-#pragma unroll
-    for (const float sum : sums) all = all && fabsf(sum) <= 3.402823466e+38F;  // false for NaN
-    return all;
-  }
-
   __device__ void sum_nonzeros(RowRuns row, float (&totals)[config.columns]) const {
 #pragma unroll
     for (float& total : totals) total = 0.0F;

@@ -6,17 +6,12 @@
 #pragma once
 
 #include "abi/sums_again.h"
+#include "parts/finite.h"
 #include "parts/warp.h"
 #include "spmm/named_elements.h"
 #include "topology/block_sum.h"
 
 namespace vostok {
-
-__device__ inline bool is_finite_sum(float sum) { return fabsf(sum) <= 3.402823466e+38F; }  // false for NaN
-
-__device__ inline bool are_finite(const float (&sums)[4]) {
-  return is_finite_sum(sums[0]) && is_finite_sum(sums[1]) && is_finite_sum(sums[2]) && is_finite_sum(sums[3]);
-}
 
 /// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and `whole_dense`.
 template <class F, bool certifies = F::config.certify>
@@ -32,13 +27,13 @@ class SumsAgain {
 
   /// Of a fragment's four sums of each lane (parts/mma.h), from this row and column on. Every lane of the warp calls it.
   __device__ void mend(float (&sums)[4], long long first_row, long long first_column) const {
-    unsigned lanes = __ballot_sync(everyone, !are_finite(sums));
+    unsigned lanes = __ballot_sync(everyone, !all_finite(sums));
     if (lanes == 0) return;
     const unsigned lane = threadIdx.x % 32;
     unsigned wanted = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      if (!is_finite_sum(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
+      if (!is_finite(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
 #pragma unroll 1
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned owner = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
@@ -60,10 +55,7 @@ class SumsAgain {
   /// Every lane has the result.
   __device__ float made_again(long long row, long long column) const {
     const PackedStrips strips = packed_set(strips_, product_);
-    float sum = kind.marked ? of_exact_values(strips, row, column) : of_strips(strips, row, column);
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
-    return sum;
+    return warp_sum<1>(kind.marked ? of_exact_values(strips, row, column) : of_strips(strips, row, column));
   }
 
   /// The k block of a row's strips.

@@ -3,6 +3,7 @@
 
 #include "parts/element.h"
 #include "parts/epilogue.h"
+#include "parts/finite.h"
 #include "parts/loads.h"
 #include "spmm/sums_again.h"
 
@@ -128,7 +129,7 @@ __device__ inline void store_fragments(FragmentOutput<F>& output, Visit visit) {
     visit([&](long long first_row, long long first_column, const float(&sums)[4]) {
       output.enter_rows(first_row);
       output.store(first_column, sums);
-      if constexpr (F::config.certify) fit = fit && are_finite(sums);
+      if constexpr (F::config.certify) fit = fit && all_finite(sums);
     });
     if constexpr (F::config.certify)
       if (!__all_sync(0xffffffffU, fit)) visit(store_mended);
