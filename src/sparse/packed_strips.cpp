@@ -9,7 +9,6 @@
 #include <numeric>
 #include <utility>
 
-#include <abi/column_loss.h>
 #include <abi/packed_fours.h>
 
 #include "base/text.hpp"
@@ -242,7 +241,7 @@ std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dty
 
 /// Whether an element, scaled, loses more than its rounding.
 bool loses(float scaled) {
-  if (!(std::fabs(scaled) < split_least_kept())) return false;
+  if (!(std::fabs(scaled) < packed_least_kept(PackedMode::f16x3))) return false;
   const float high = round_to(Dtype::f16, scaled);
   return high + round_to(Dtype::f16, rest(scaled, high)) != scaled;
 }
@@ -266,9 +265,6 @@ void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const flo
     packed.row_scales[row] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(largest, lossy));
   }
 }
-
-/// An inverse scale without its mark.
-float unmarked(float inverse) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(inverse) & ~packed_row_mark_bits()); }
 
 float to_float(PackedMode mode, std::uint32_t word, std::size_t half) {
   const auto bits = static_cast<std::uint16_t>(word >> 16 * half);
@@ -378,7 +374,7 @@ std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed) {
         double value = 0;
         for (std::size_t term = 0; term < words; ++term)
           value += to_float(packed.mode, packed.data[first + static_cast<std::size_t>(packed_header_words(form.grain)) + pair * words + term], half);
-        if (!packed.row_scales.empty()) value *= unmarked(packed.row_scales[static_cast<std::size_t>(row)]);
+        if (!packed.row_scales.empty()) value *= packed_unmarked(packed.row_scales[static_cast<std::size_t>(row)]);
         // A missing partner may lie past the last column, as it may not past the last row.
         if (columns[half] < form.cols) dense[static_cast<std::size_t>(row * form.cols + columns[half])] = value;
       }

@@ -1,15 +1,12 @@
 // How many elements of a column of B lose more than their rounding when f32 is split into two f16 terms, told in the last bits of the column's
 // inverse scale. That is a power of two, whose mantissa is free; what the bits add to it is below 2^-21 of it.
 //
-// f16 has no smaller step than 2^-24: of a scaled element below 2^-5 up to 2^-25 is lost, however small it is.
+// What an element loses is in packed_least_kept.
 #pragma once
 
 #include "abi/packed_strips.h"
 
 namespace vostok {
-
-/// Below it a scaled element may lose more than its rounding.
-constexpr float split_least_kept() { return 0x1p-5F; }
 
 /// An inverse scale with a bound of the number of such elements.
 constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) { return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy); }

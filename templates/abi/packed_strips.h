@@ -116,6 +116,10 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
   const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
   return exponent < 126 ? exponent : 126;
 }
+/// Below it a scaled element may lose more than its rounding: f16 has no smaller step than 2^-24, so that up to 2^-25 of it is lost, however small it
+/// is.
+constexpr float packed_least_kept(PackedMode mode) { return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F; }
+
 /// The last five bits of an inverse scale of a row of marked strips, which a power of two does not use: a bound of how many of the row's elements
 /// lose more than their rounding, 0 or 1 + log2; or that all of the row is zero, where nothing is lost.
 constexpr unsigned packed_row_mark_bits() { return 0x1fU; }
@@ -126,6 +130,7 @@ constexpr unsigned packed_row_mark(unsigned largest_bits, unsigned lossy) {
   while (code > 0 && (1ULL << (code - 1)) < lossy) ++code;
   return code;
 }
+constexpr float packed_unmarked(float inverse) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) & ~packed_row_mark_bits()); }
 /// The bits of 2^exponent, for a normal number.
 constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }
 

@@ -60,8 +60,6 @@ struct SampleMark {
   }
 };
 
-/// Below it a scaled element may lose more than its rounding.
-constexpr float sample_least_kept(PackedMode mode) { return mode == PackedMode::f16x3 ? 0x1p-5F : 0x1p-14F; }
 /// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.
 constexpr int sample_loss_exponent(PackedMode mode) { return mode == PackedMode::f16x3 ? -18 : -10; }
 

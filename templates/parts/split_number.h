@@ -2,7 +2,6 @@
 // where hi is not finite.
 #pragma once
 
-#include "abi/column_loss.h"
 #include "abi/packed_strips.h"
 #include "parts/element.h"
 
@@ -53,13 +52,15 @@ __device__ inline SplitPair split_pair(float first, float second) {
   return {lower.high | static_cast<unsigned>(upper.high) << 16, lower.low | static_cast<unsigned>(upper.low) << 16};
 }
 
-/// Whether a number, scaled, loses more than its rounding.
+/// Whether a scaled number loses more than its rounding in these terms.
+template <PackedMode mode>
+__device__ inline bool loses(float value, const SplitParts& parts) {
+  using Term = Element<packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16>;
+  return fabsf(value) < packed_least_kept(mode) && Term::to_float(parts.high) + Term::to_float(parts.low) != value;
+}
 template <PackedMode mode>
 __device__ inline bool loses(float value) {
-  if (!(fabsf(value) < split_least_kept())) return false;
-  using Term = Element<packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16>;
-  const SplitParts parts = split_number<mode>(value);
-  return Term::to_float(parts.high) + Term::to_float(parts.low) != value;
+  return loses<mode>(value, split_number<mode>(value));
 }
 
 /// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.

@@ -27,9 +27,7 @@ class SampleCertificate {
       : args_(args), part_(part), info_(info) {}
 
   /// Of the sum at a place of the tile, as the tensor cores left it.
-  __device__ bool holds(float sum, unsigned place) const {
-    return fabsf(sum) >= bar(place) && is_finite(sum);
-  }
+  __device__ bool holds(float sum, unsigned place) const { return fabsf(sum) >= bar(place) && is_finite(sum); }
 
   /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
   __device__ float made_again(unsigned place) const {

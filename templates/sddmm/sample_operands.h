@@ -162,10 +162,9 @@ class OperandOctet {
   }
 
   static __device__ void note_loss(float scaled, const SplitParts& parts, Loss& loss) {
-    using Term = Element<Dtype::f16>;
     const float magnitude = fabsf(scaled);
     if (magnitude < static_cast<float>(1 << sample_largest_exponent())) loss.sum += magnitude;
-    if (magnitude < sample_least_kept(mode) && Term::to_float(parts.high) + Term::to_float(parts.low) != scaled) ++loss.count;
+    if (loses<mode>(scaled, parts)) ++loss.count;
   }
 
   __device__ void store(unsigned chunk, const Chunk& values, float scale, [[maybe_unused]] Loss& loss) const {

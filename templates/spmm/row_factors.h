@@ -27,9 +27,6 @@ __device__ inline RowLoss row_loss(float marked) {
   return {__builtin_bit_cast(float, bits - code), lossy};
 }
 
-/// An inverse scale without a mark.
-__device__ inline float unmarked(float inverse) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) & ~packed_row_mark_bits()); }
-
 /// `inverse` is 1 / scale of the row. Sums in units of scale * A times B's true size are up to 2^34 times the column's
 /// largest element in a k block, and may be summed over 2^10 of those: 2^-44 leaves them all finite.
 __device__ inline RowFactors row_factors(float inverse) {

@@ -138,7 +138,7 @@ __device__ inline void find_losses(const float (&values)[SplitShare<F>::count][s
 #pragma unroll
   for (int i = 0; i < Share::count; ++i)
 #pragma unroll
-    for (int j = 0; j < split_piece(); ++j) maybe = maybe || fabsf(values[i][j]) < split_least_kept();
+    for (int j = 0; j < split_piece(); ++j) maybe = maybe || fabsf(values[i][j]) < packed_least_kept(F::traits.mode);
   if (maybe) {
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)

@@ -42,7 +42,7 @@ class WarpProduct {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const float inverse = load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4);
-          rows_[q][half] = row_factors(certifies ? unmarked(inverse) : inverse);
+          rows_[q][half] = row_factors(certifies ? packed_unmarked(inverse) : inverse);
           if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
         }
     if constexpr (certifies) losses_.expect(any);

@@ -72,7 +72,7 @@ class DenseSplit {
   static __device__ unsigned lossy_of_column(const float (&values)[count]) {
     bool maybe = false;
 #pragma unroll
-    for (const float value : values) maybe = maybe || fabsf(value) < split_least_kept();
+    for (const float value : values) maybe = maybe || fabsf(value) < packed_least_kept(mode);
     if (!__any_sync(0xffffffffU, maybe)) return 0;
     unsigned lossy = 0;
 #pragma unroll

@@ -117,7 +117,7 @@ class WarpgroupSum {
 #pragma unroll
       for (int upper = 0; upper < 2; ++upper) {
         const float inverse = load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper);
-        rows_[upper] = row_factors(certifies ? unmarked(inverse) : inverse);
+        rows_[upper] = row_factors(certifies ? packed_unmarked(inverse) : inverse);
         if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
       }
     if constexpr (certifies) losses_.expect(any);

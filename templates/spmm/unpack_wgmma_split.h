@@ -162,7 +162,7 @@ class SplitScales {
   /// Marks the inverses of columns that lose something, one after the other: it is rare, and registers are not.
   __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) const {
     bool maybe = false;
-    visit(elements, [&](int column, float value) { maybe = maybe || fabsf(value * scales_[column]) < split_least_kept(); });
+    visit(elements, [&](int column, float value) { maybe = maybe || fabsf(value * scales_[column]) < packed_least_kept(F::config.mode); });
     if (!__any_sync(0xffffffffU, maybe)) return;
 #pragma unroll
     for (int i = 0; i < columns; ++i) {

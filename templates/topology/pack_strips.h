@@ -44,7 +44,6 @@ class StripPacker {
 
   using Value = Element<F::traits.element>;
   using Stored = typename Value::Storage;
-  using Term = Element<term_type>;
   using Unit = Vector<unsigned, packed_unit_bytes() / 4>;
   using Shared = PackStripsShared<mode, grain, F::traits.element, F::config.threads>;
   static constexpr bool copies = pack_strips_copies() && !placed && pack_strips_copied_words(F::traits.element) > 0;
@@ -277,23 +276,12 @@ class StripPacker {
     if constexpr (as_is) {
       numbers[at] = packed_named(value);
     } else {
-      // Not to be contracted with the subtraction of `rest`: that would keep what the host's product underflows.
+      // Not to be contracted with the subtraction of split_number: that would keep what the host's product underflows.
       const float number = scaled ? __fmul_rn(value, shared().scales[packed_slot_row(slot)]) : value;
-      const unsigned short high = Term::from_float(number);
-      numbers[at] = packed_named(high);
-      if constexpr (pair_words == 2) numbers[at + 2] = rest(number, high);
+      const SplitParts parts = split_number<mode>(number);
+      numbers[at] = packed_named(parts.high);
+      if constexpr (pair_words == 2) numbers[at + 2] = parts.low;
     }
-  }
-
-  static __device__ bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000U) != 0x7f800000U; }
-
-  /// The bits of a finite value's magnitude, which compare as the magnitudes do; 0 of others.
-  static __device__ unsigned finite_magnitude(float value) { return is_finite(value) ? __builtin_bit_cast(unsigned, value) & 0x7fffffffU : 0; }
-
-  /// The second term.
-  static __device__ unsigned short rest(float value, unsigned short first) {
-    const float rounded = Term::to_float(first);
-    return Term::from_float(is_finite(rounded) ? value - rounded : 0.0F);
   }
 
   const PackedStructure& structure_;
