@@ -58,10 +58,8 @@ void for_each_nonzero(const Csr& csr, const Visit& visit) {
 /// The columns in the strip that the two halves of a pair stand for, from the headers alone.
 std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> headers, int lane, int bit) {
   if (grain == PackedGrain::pair) return {packed_column(lane, bit), packed_column(lane, bit) + 1};
-  // Metadata of 16 columns of a quad's two rows lie in one of its lanes: see abi/packed_fours.h.
-  const int column = four_column(lane, bit);
-  const std::uint32_t metadata = headers[static_cast<std::size_t>(lane / 4 * 4 + column / 16) * 2 + 1] >> (16 * (bit & 1) + column % 16);
-  return {column + static_cast<int>(metadata & 3U), column + static_cast<int>(metadata >> 2 & 3U)};
+  const std::uint32_t metadata = headers[static_cast<std::size_t>(four_metadata_lane(lane, bit)) * 2 + 1] >> four_metadata_shift(lane, bit);
+  return {four_pair_column(lane, bit, metadata, 0), four_pair_column(lane, bit, metadata, 1)};
 }
 
 /// visit(row, the two columns, number of the pair, its place in the strip) for every pair of a strip whose headers are given.

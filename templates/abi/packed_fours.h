@@ -64,6 +64,14 @@ constexpr unsigned four_metadata(int lane, unsigned long long row, unsigned long
   return metadata;
 }
 
+/// The lane whose metadata name the two columns of a pair, and the place of their bits in it.
+constexpr int four_metadata_lane(int lane, int bit) { return lane / 4 * 4 + four_column(lane, bit) / 16; }
+constexpr int four_metadata_shift(int lane, int bit) { return 16 * (bit & 1) + four_column(lane, bit) % 16; }
+/// A column of a pair, from the metadata moved by that.
+constexpr int four_pair_column(int lane, int bit, unsigned metadata, int half) {
+  return four_column(lane, bit) + static_cast<int>(metadata >> 2 * half & 3U);
+}
+
 /// Where an entry that is left over lies: its row in the strip, and its column in the matrix.
 consteval long long fours_most_columns() { return 1LL << 28; }
 constexpr unsigned packed_left_place(int row, unsigned column) { return column | static_cast<unsigned>(row) << 28; }

@@ -19,11 +19,10 @@ __device__ inline void pair_columns(int (&columns)[2], const unsigned char* stri
     columns[0] = packed_column(lane, bit);
     columns[1] = columns[0] + 1;
   } else {
-    const int first = four_column(lane, bit);
-    const int metadata_lane = lane / 4 * 4 + first / 16;  // of a quad, that which has the metadata of these 16 columns
-    const unsigned metadata = load_own(reinterpret_cast<const unsigned*>(strip) + metadata_lane * 2 + 1) >> (16 * (bit & 1) + first % 16);
-    columns[0] = first + static_cast<int>(metadata & 3U);
-    columns[1] = first + static_cast<int>(metadata >> 2 & 3U);
+    const auto* const headers = reinterpret_cast<const unsigned*>(strip);
+    const unsigned metadata = load_own(headers + four_metadata_lane(lane, bit) * 2 + 1) >> four_metadata_shift(lane, bit);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) columns[half] = four_pair_column(lane, bit, metadata, half);
   }
 }
 
