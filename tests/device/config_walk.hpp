@@ -1,11 +1,14 @@
 // Random choices, and random configs of a family, away from its default: what tests run beside it.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <initializer_list>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/family.hpp"
@@ -46,6 +49,15 @@ inline std::optional<FieldMap> walk(const ops::Family& family, const ops::Query&
 
 inline FieldMap random_config(const ops::Family& family, const ops::Query& query, const FieldValues& all, sparse::Random& random) {
   return walk(family, query, all, random).value_or(family.default_config(query));
+}
+
+/// A config of the space that the rules admit.
+inline FieldMap space_config(const ops::Family& family, const ops::Query& query, sparse::Random& random) {
+  std::vector<FieldMap> admitted;
+  for (FieldMap& config : family.space(query))
+    if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
+  REQUIRE(!admitted.empty());
+  return admitted[static_cast<std::size_t>(random.below(std::ssize(admitted)))];
 }
 
 }  // namespace vostok::test

@@ -46,11 +46,7 @@ struct Subject {
   }
   /// Of the admitted configs of the space.
   FieldMap space_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
-    const ops::SpmmQuery query = c.query(on.device.get());
-    std::vector<FieldMap> admitted;
-    for (FieldMap& config : family.space(query))
-      if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
-    return admitted[static_cast<std::size_t>(random.below(std::ssize(admitted)))];
+    return test::space_config(family, c.query(on.device.get()), random);
   }
 };
 

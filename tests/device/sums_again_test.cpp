@@ -45,14 +45,6 @@ int spoil_unnamed(tune::SpmmHost& host) {
   return spoilt;
 }
 
-FieldMap config_of(const ops::Family& family, const ops::SpmmQuery& query, sparse::Random& random, bool standard) {
-  if (standard) return family.default_config(query);
-  std::vector<FieldMap> admitted;
-  for (FieldMap& config : family.space(query))
-    if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
-  return admitted[static_cast<std::size_t>(random.below(std::ssize(admitted)))];
-}
-
 /// `check`(device, family, case, config), with the default and with a config of the space in turn.
 template <class Case, class Check>
 void check_spoilt(const std::string& name, const std::vector<LevelledProblem>& problems, const Check& check) {
@@ -70,7 +62,7 @@ void check_spoilt(const std::string& name, const std::vector<LevelledProblem>& p
     for (const NamedDevice& on : devices_of_turn(devices, turn++)) {
       const ops::SpmmQuery query = c.query(on.device.get());
       if (family.declines(query)) continue;
-      check(on, family, c, config_of(family, query, random, turn % 2 == 0));
+      check(on, family, c, turn % 2 == 0 ? family.default_config(query) : space_config(family, query, random));
       spoilt += found > 0 ? 1 : 0;
     }
   }
