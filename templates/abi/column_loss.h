@@ -14,11 +14,11 @@ constexpr float marked_scale(float inverse, unsigned lossy) {
   return __builtin_bit_cast(float, marked_scale_bits(__builtin_bit_cast(unsigned, inverse), lossy));
 }
 
-constexpr bool is_marked(unsigned scale_bits) { return (scale_bits & 3U) != 0; }
+constexpr unsigned marked_scale_mask() { return 3; }
 
-/// That bound, for columns of at most 128 elements.
+/// That bound, for columns of at most 128 elements; of scales whose bits were combined by or, one that holds for each.
 constexpr float marked_count(unsigned scale_bits) {
-  const unsigned code = scale_bits & 3U;
+  const unsigned code = scale_bits & marked_scale_mask();
   return code == 3 ? 128.0F : code == 2 ? 16.0F : static_cast<float>(code);
 }
 

@@ -5,6 +5,7 @@
 // the 128-byte swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). What a box has past the matrix is zeros.
 #pragma once
 
+#include "abi/either.h"
 #include "abi/enums.h"
 
 namespace vostok {
@@ -29,19 +30,8 @@ struct MappedArgs : Args {
   TensorMap dense_map;
 };
 
-namespace detail {
-template <class Args, bool mapped>
-struct ChooseArgs {
-  using type = Args;
-};
-template <class Args>
-struct ChooseArgs<Args, true> {
-  using type = MappedArgs<Args>;
-};
-}  // namespace detail
-
 /// The arguments of a kernel that copies B by a map, or that does not: those are not made longer.
 template <class Args, bool mapped>
-using ArgsMaybeMapped = typename detail::ChooseArgs<Args, mapped>::type;
+using ArgsMaybeMapped = Either<Args, MappedArgs<Args>, mapped>;
 
 }  // namespace vostok

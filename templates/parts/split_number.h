@@ -52,6 +52,34 @@ __device__ inline SplitPair split_pair(float first, float second) {
   return {lower.high | static_cast<unsigned>(upper.high) << 16, lower.low | static_cast<unsigned>(upper.low) << 16};
 }
 
+/// Whether a scaled number may lose more than its rounding. Zero never does, of which activations have many.
+template <PackedMode mode>
+__device__ inline bool may_lose(float value) {
+  return value != 0 && fabsf(value) < packed_least_kept(mode);
+}
+
+/// Whether one of the scaled numbers that visit(use) uses may: at one instruction each where none is small.
+template <PackedMode mode, class Visit>
+__device__ inline bool any_may_lose(Visit visit) {
+  float least = packed_least_kept(mode);
+  visit([&](float value) { least = fminf(least, fabsf(value)); });
+  if (least == packed_least_kept(mode)) return false;
+  bool any = false;
+  visit([&](float value) { any = any || may_lose<mode>(value); });
+  return any;
+}
+
+/// Whether high terms in f16 are of numbers that may lose more than their rounding: half an instruction each. Zeros are not told apart.
+class SmallHalves {
+ public:
+  __device__ void add(unsigned pair) { least_ = least_halves(least_, pair); }
+  __device__ bool any() const { return (least_ & 0xffffU) <= kept_ || least_ >> 16 <= kept_; }
+
+ private:
+  static constexpr unsigned kept_ = 0x2800;  ///< packed_least_kept(PackedMode::f16x3) in f16
+  unsigned least_ = 0x7c007c00;              ///< infinities
+};
+
 /// Whether a scaled number loses more than its rounding in these terms.
 template <PackedMode mode>
 __device__ inline bool loses(float value, const SplitParts& parts) {

@@ -51,9 +51,9 @@ class SparseTensorWarp {
     }
   }
 
-  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  /// visit(q, o, sums) for each fragment: which of the warp's strips and octets of columns it is of.
   template <class Visit>
-  __device__ void visit_sums(Visit visit) const {
+  __device__ void visit_fragments(Visit visit) const {
 #pragma unroll
     for (int q = 0; q < strips; ++q)
 #pragma unroll
@@ -61,11 +61,14 @@ class SparseTensorWarp {
         float sums[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) sums[i] = product_.sum(q, o, i);
-        visit(strip_ + q, column_ / 8 + o, sums);
+        visit(q, o, sums);
       }
   }
 
   __device__ unsigned lane() const { return lane_; }
+  __device__ unsigned first_strip() const { return strip_; }
+  __device__ long long first_row() const { return static_cast<long long>(strip_) * packed_strip_rows(); }
+  __device__ unsigned column() const { return column_; }
 
  private:
   unsigned lane_;
@@ -102,17 +105,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   }
 
   if constexpr (config.k_split > 1) {
-    warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-      const long long column_octet = tile.first_column() / 8 + octet;
-      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
+    warp.visit_fragments([&](int q, int o, const float(&sums)[4]) {
+      const long long octet = (tile.first_column() + warp.column()) / 8 + o;
+      *partial_fragment(args.partial, tile.product, tile.slice, warp.first_strip() + q, octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    store_fragments<F>(output, [&](auto store) {
-      warp.visit_sums([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-        store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
-      });
-    });
+    store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(), tile.first_column() + warp.column(),
+                                                                    [&](auto store) { warp.visit_fragments(store); });
   }
 }
 

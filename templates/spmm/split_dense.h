@@ -134,11 +134,12 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
 template <class F>
 __device__ inline void find_losses(const float (&values)[SplitShare<F>::count][split_piece()], SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
-  bool maybe = false;
+  const bool maybe = any_may_lose<F::traits.mode>([&](auto use) {
 #pragma unroll
-  for (int i = 0; i < Share::count; ++i)
+    for (int i = 0; i < Share::count; ++i)
 #pragma unroll
-    for (int j = 0; j < split_piece(); ++j) maybe = maybe || fabsf(values[i][j]) < packed_least_kept(F::traits.mode);
+      for (const float value : values[i]) use(value);
+  });
   if (maybe) {
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)

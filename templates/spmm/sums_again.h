@@ -13,6 +13,37 @@
 
 namespace vostok {
 
+/// Which sums of a lane's fragments (parts/mma.h) are not finite.
+template <int fragments>
+class UnfitSums {
+ public:
+  static constexpr int words = (fragments + 7) / 8;
+
+  __device__ void note(int fragment, const float (&sums)[4]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!is_finite(sums[i])) bits_[fragment / 8] |= 1U << (fragment % 8 * 4 + i);
+  }
+
+  __device__ bool none() const {
+    unsigned any = 0;
+#pragma unroll
+    for (const unsigned bits : bits_) any |= bits;
+    return any == 0;
+  }
+  /// Of fragments 8 * number and on, four bits each. The number may be any: it is compared, so that bits stay in registers.
+  __device__ unsigned word(int number) const {
+    unsigned found = 0;
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+      if (i == number) found = bits_[i];
+    return found;
+  }
+
+ private:
+  unsigned bits_[words] = {};
+};
+
 /// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and `whole_dense`.
 template <class F, bool certifies = F::config.certify>
 class SumsAgain {
@@ -25,33 +56,33 @@ class SumsAgain {
   __device__ SumsAgain(const Args& args, unsigned product)
       : strips_(args.strips), dense_(args.whole_dense), m_(args.m), n_(args.n), product_(product) {}
 
-  /// Of a fragment's four sums of each lane (parts/mma.h), from this row and column on. Every lane of the warp calls it.
-  __device__ void mend(float (&sums)[4], long long first_row, long long first_column) const {
-    unsigned lanes = __ballot_sync(everyone, !all_finite(sums));
-    if (lanes == 0) return;
+  /// Makes again what the lanes have noted, of fragments from place_of(number) on: store(row, column, sum) for each sum that C has. Every lane
+  /// of the warp calls it.
+  template <int fragments, class PlaceOf, class Store>
+  __device__ void make(const UnfitSums<fragments>& unfit, PlaceOf place_of, Store store) const {
+    if (__all_sync(everyone, unfit.none())) return;
     const unsigned lane = threadIdx.x % 32;
-    unsigned wanted = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (!is_finite(sums[i]) && first_row + row_of(lane, i) < m_ && first_column + column_of(lane, i) < n_) wanted |= 1U << i;
 #pragma unroll 1
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const unsigned owner = static_cast<unsigned>(__ffs(static_cast<int>(lanes)) - 1);
+    for (int word = 0; word < unfit.words; ++word) {
+      const unsigned own = unfit.word(word);
 #pragma unroll 1
-      for (unsigned left = __shfl_sync(everyone, wanted, owner); left != 0; left &= left - 1) {
-        const int i = __ffs(static_cast<int>(left)) - 1;
-        const float sum = made_again(first_row + row_of(owner, i), first_column + column_of(owner, i));
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-          if (lane == owner && j == i) sums[j] = sum;
+      for (unsigned lanes = __ballot_sync(everyone, own != 0); lanes != 0; lanes &= lanes - 1) {
+        const int owner = __ffs(static_cast<int>(lanes)) - 1;
+#pragma unroll 1
+        for (unsigned left = __shfl_sync(everyone, own, owner); left != 0; left &= left - 1) {
+          const int bit = __ffs(static_cast<int>(left)) - 1;
+          const auto place = place_of(word * 8 + bit / 4);
+          const long long row = place.row + owner / 4 + bit % 4 / 2 * 8;
+          const long long column = place.column + owner % 4 * 2 + bit % 2;
+          if (row >= m_ || column >= n_) continue;
+          const float sum = made_again(row, column);
+          if (static_cast<int>(lane) == owner) store(row, column, sum);
+        }
       }
     }
   }
 
  private:
-  static __device__ unsigned row_of(unsigned lane, int i) { return lane / 4 + 8 * (static_cast<unsigned>(i) / 2); }
-  static __device__ unsigned column_of(unsigned lane, int i) { return lane % 4 * 2 + static_cast<unsigned>(i) % 2; }
-
   /// Every lane has the result.
   __device__ float made_again(long long row, long long column) const {
     const PackedStrips strips = packed_set(strips_, product_);
@@ -153,7 +184,6 @@ class SumsAgain<F, false> {
  public:
   template <class Args>
   __device__ SumsAgain(const Args&, unsigned) {}
-  __device__ void mend(float (&)[4], long long, long long) const {}
 };
 
 }  // namespace vostok

@@ -77,9 +77,8 @@ class TileSums {
       });
     } else {
       FragmentOutput<F> output(args, tile.product, lane);
-      store_fragments<F>(output, [&](auto store) {
-        for_each_own([&](unsigned octet, const float(&elements)[4]) { store(strip * packed_strip_rows(), (first_octet + octet) * 8, elements); });
-      });
+      store_fragments<F, 1, octets>(output, strip * packed_strip_rows(), tile.first_column(),
+                                    [&](auto store) { for_each_own([&](unsigned octet, const float(&elements)[4]) { store(0, octet, elements); }); });
     }
   }
 

@@ -38,7 +38,7 @@ class CallerDense {
   static constexpr auto config = F::config;
   static constexpr bool along_k = traits.dense_layout == Layout::column_major;
   static constexpr int element_bytes = size_of(traits.element);
-  using Lines = typename detail::Either<TermLines<F>, WideLines<tile_columns(config), traits.dense_layout>, splits_dense(config)>::Type;
+  using Lines = Either<TermLines<F>, WideLines<tile_columns(config), traits.dense_layout>, splits_dense(config)>;
   static constexpr int lines = along_k ? tile_columns(config) : packed_strip_columns();
   static constexpr int line_step = Team::size / Lines::chunks;
 
@@ -136,6 +136,6 @@ class PreparedDense {
 };
 
 template <class F>
-using DenseStages = typename detail::Either<CallerDense<F>, PreparedDense<F>, F::config.prepare_dense>::Type;
+using DenseStages = Either<CallerDense<F>, PreparedDense<F>, F::config.prepare_dense>;
 
 }  // namespace vostok

@@ -60,22 +60,31 @@ class UnpackWarp {
   __device__ void promote(const float* column_scales) { product_.promote(column_scales + column_, lane_); }
 
   /// After the last promotion.
-  __device__ void end(const PackedStrips& packed) { product_.end(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_); }
+  __device__ void end(const PackedStrips& packed) {
+    product_.end(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), packed.k_blocks, lane_);
+  }
 
-  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  /// visit(q, o, sums) for each fragment: which of the warp's strips and octets of columns it is of.
   template <class Visit>
-  __device__ void visit_totals(Visit visit) const {
+  __device__ void visit_fragments(Visit visit) const {
 #pragma unroll
     for (int q = 0; q < strips; ++q)
 #pragma unroll
       for (int o = 0; o < Product::octets; ++o) {
         float sums[4];
         product_.totals(sums, q, o);
-        visit(strip_ + q, column_ / 8 + o, sums);
+        visit(q, o, sums);
       }
+  }
+  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  template <class Visit>
+  __device__ void visit_totals(Visit visit) const {
+    visit_fragments([&](int q, int o, const float(&sums)[4]) { visit(strip_ + q, column_ / 8 + o, sums); });
   }
 
   __device__ unsigned lane() const { return lane_; }
+  __device__ long long first_row() const { return static_cast<long long>(strip_) * packed_strip_rows(); }
+  __device__ unsigned column() const { return column_; }
 
  private:
   unsigned lane_;
@@ -151,17 +160,12 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    const auto visit = [&](auto store) {
-      visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-        store(static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
-      });
-    };
     if constexpr (config.k_warps == 1) {
-      store_fragments<F>(output, visit);
-    } else {  // a warp's fragments are all teams' work, which is not done twice
-      visit([&](long long first_row, long long first_column, const float(&sums)[4]) {
-        output.enter_rows(first_row);
-        output.store_mended(first_column, sums);
+      store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(), tile.first_column() + warp.column(),
+                                                                      [&](auto store) { warp.visit_fragments(store); });
+    } else {
+      visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
+        store_fragment<F>(output, static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
       });
     }
   }

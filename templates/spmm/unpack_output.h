@@ -53,25 +53,31 @@ class FragmentOutput {
     for (int half = 0; half < 2; ++half) row_bias_[half] = row(half) < m_ ? scale_and_bias_.row_bias(static_cast<unsigned>(row(half))) : 0.0F;
   }
 
-  /// The same as store(), with what is unfit for C made again. Every lane of the warp calls it.
-  __device__ void store_mended(long long first_column, const float (&found)[4]) const {
-    float sums[4] = {found[0], found[1], found[2], found[3]};
-    again_.mend(sums, first_row_, first_column);
-    store(first_column, sums);
+  /// Makes sums again that were unfit for C, and stores them: those that the lane has noted, of fragments from place_of(number) on. Every lane
+  /// of the warp calls it.
+  template <int fragments, class PlaceOf>
+  __device__ void make_again(const UnfitSums<fragments>& unfit, PlaceOf place_of) const {
+    again_.make(unfit, place_of, [&](long long row, long long column, float sum) {
+      const float row_bias = scale_and_bias_.row_bias(static_cast<unsigned>(row));
+      store_one(row_major ? row * leading_ + column : column * leading_ + row, column, row_bias, sum);
+    });
   }
 
-  /// Stores what lies in C of those rows' fragment from this column.
+  /// Stores what lies in C of those rows' fragment from this column. Of sums that are added to C, which is read once, only those that are fit.
   __device__ void store(long long first_column, const float (&sums)[4]) const {
+    constexpr bool all = !F::config.certify || !traits.accumulate;
     const long long column = first_column + lane_ % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       if (row(half) >= m_ || column >= n_) continue;
       const long long at = row_major ? row(half) * leading_ + column : column * leading_ + row(half);
-      if constexpr (pairs) {
-        store_pair(at, column, row_bias_[half], sums[2 * half], sums[2 * half + 1]);
+      const float first = sums[2 * half];
+      const float second = sums[2 * half + 1];
+      if constexpr (pairs && all) {
+        store_pair(at, column, row_bias_[half], first, second);
       } else {
-        store_one(at, column, row_bias_[half], sums[2 * half]);
-        if (column + 1 < n_) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], sums[2 * half + 1]);
+        if (all || is_finite(first)) store_one(at, column, row_bias_[half], first);
+        if (column + 1 < n_ && (all || is_finite(second))) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], second);
       }
     }
   }
@@ -114,26 +120,31 @@ class FragmentOutput {
   long long leading_;
 };
 
-/// Stores every fragment that visit(store) has: store(first_row, first_column, sums). A warp that finds some unfit for C visits all of them again:
-/// one vote for each would keep their stores from running into one another.
-template <class F, class Visit>
-__device__ inline void store_fragments(FragmentOutput<F>& output, Visit visit) {
-  const auto store_mended = [&](long long first_row, long long first_column, const float(&sums)[4]) {
-    output.enter_rows(first_row);
-    output.store_mended(first_column, sums);
-  };
-  if constexpr (F::config.certify && F::traits.accumulate) {  // C may be read only once
-    visit(store_mended);
-  } else {
-    bool fit = true;
-    visit([&](long long first_row, long long first_column, const float(&sums)[4]) {
-      output.enter_rows(first_row);
-      output.store(first_column, sums);
-      if constexpr (F::config.certify) fit = fit && all_finite(sums);
-    });
-    if constexpr (F::config.certify)
-      if (!__all_sync(0xffffffffU, fit)) visit(store_mended);
-  }
+/// Where a fragment begins in C.
+struct FragmentPlace {
+  long long row;
+  long long column;
+};
+
+/// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and the eight columns o. Sums that are unfit
+/// for C are made again in the end, by one loop: in its place between the stores there would be as many loops, and spilled registers.
+template <class F, int strips, int octets, class Visit>
+__device__ inline void store_fragments(FragmentOutput<F>& output, long long first_row, long long first_column, Visit visit) {
+  [[maybe_unused]] UnfitSums<strips * octets> unfit;
+  visit([&](int q, int o, const float(&sums)[4]) {
+    if constexpr (F::config.certify) unfit.note(q * octets + o, sums);
+    output.enter_rows(first_row + 16 * q);
+    output.store(first_column + 8 * o, sums);
+  });
+  if constexpr (F::config.certify)
+    output.make_again(unfit,
+                      [&](int fragment) -> FragmentPlace { return {first_row + fragment / octets * 16, first_column + fragment % octets * 8}; });
+}
+
+/// The same of one fragment.
+template <class F>
+__device__ inline void store_fragment(FragmentOutput<F>& output, long long row, long long column, const float (&sums)[4]) {
+  store_fragments<F, 1, 1>(output, row, column, [&](auto store) { store(0, 0, sums); });
 }
 
 }  // namespace vostok

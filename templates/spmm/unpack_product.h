@@ -94,14 +94,16 @@ class WarpProduct {
     }
   }
 
-  /// Once everything was promoted: with the rows again, which no register held until now.
-  __device__ void end([[maybe_unused]] const float* row_scales, [[maybe_unused]] unsigned lane) {
-    losses_.end();
-    if constexpr (certifies)
+  /// Once everything was promoted: with the rows again, which no register held until now. Rarely is anything lost, and their load is waited for.
+  __device__ void end([[maybe_unused]] const float* row_scales, unsigned k_blocks, [[maybe_unused]] unsigned lane) {
+    losses_.end(k_blocks);
+    if constexpr (certifies) {
+      if (!losses_.any()) return;
 #pragma unroll
       for (int q = 0; q < strips; ++q)
 #pragma unroll
         for (int half = 0; half < 2; ++half) row_losses_[q][half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
+    }
   }
 
   /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane calls it.
@@ -223,11 +225,11 @@ class WarpProduct {
   }
 
   Sums sums_{};
-  typename detail::Either<Nothing, Sums, low_apart>::Type low_sums_{};  ///< of products with a low term
-  typename detail::Either<Nothing, Sums, promotes>::Type totals_{};
+  Either<Nothing, Sums, low_apart> low_sums_{};  ///< of products with a low term
+  Either<Nothing, Sums, promotes> totals_{};
   RowFactors rows_[scaled ? strips : 1][2];
   RowLoss row_losses_[certifies ? strips : 1][2];
-  typename Losses::Type losses_;
+  Losses losses_;
 };
 
 }  // namespace vostok

@@ -4,6 +4,7 @@
 // neighbouring lines, as ldmatrix does, touches every bank once.
 #pragma once
 
+#include "abi/either.h"
 #include "abi/unpack_mma.h"
 #include "parts/opaque.h"
 #include "parts/shared.h"
@@ -46,22 +47,9 @@ struct WideLines {
   }
 };
 
-namespace detail {
-
-template <class A, class B, bool second>
-struct Either {
-  using Type = A;
-};
-template <class A, class B>
-struct Either<A, B, true> {
-  using Type = B;
-};
-
-}  // namespace detail
-
 /// How the terms of B lie that are multiplied.
 template <class F>
-using TermLines = typename detail::Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>::Type;
+using TermLines = Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>;
 
 /// Counts k blocks round the stages.
 template <int stages>
@@ -96,7 +84,7 @@ class UnpackShared {
     unsigned long long barriers[strip_barriers(config)];
   };
   /// As a kernel has it: a part for each team and, where strips come in bulk, the barriers of all.
-  using Block = typename detail::Either<Teams, TeamsAndBarriers, copies_in_bulk(config)>::Type;
+  using Block = Either<Teams, TeamsAndBarriers, copies_in_bulk(config)>;
 
   __device__ explicit UnpackShared(unsigned team)
       : bytes_(dynamic_shared<Block>().team[team]), address_(shared_address(bytes_)), barriers_(barriers_of(team)) {

@@ -70,9 +70,10 @@ class DenseSplit {
 
   /// How many scaled elements of the column lose more than their rounding.
   static __device__ unsigned lossy_of_column(const float (&values)[count]) {
-    bool maybe = false;
+    const bool maybe = any_may_lose<mode>([&](auto use) {
 #pragma unroll
-    for (const float value : values) maybe = maybe || fabsf(value) < packed_least_kept(mode);
+      for (const float value : values) use(value);
+    });
     if (!__any_sync(0xffffffffU, maybe)) return 0;
     unsigned lossy = 0;
 #pragma unroll

@@ -38,8 +38,7 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) un
     for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
   }
   FragmentOutput<F> output(args, product, lane);
-  output.enter_rows(strip * 16);
-  output.store_mended(octet * 8, sums);
+  store_fragment<F>(output, strip * 16, octet * 8, sums);
 }
 
 }  // namespace vostok

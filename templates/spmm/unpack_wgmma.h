@@ -37,7 +37,7 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
     LeftOverProducts<F>(args, strips.left_over, tile.product, first_row, tile.first_column(), part, scratch).add_to(sum);
   }
   consumer.run(sum);
-  sum.know_rows();
+  sum.know_losses(strips.k_blocks);
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
   sums.store(args, tile);

@@ -185,9 +185,11 @@ class WarpgroupSum {
     }
   }
 
-  /// Once, after end(): the rows again, which no register held until now.
-  __device__ void know_rows() {
+  /// Once, after end(): what is lost, by rows too, which no register held until now. That is rare, and their load is waited for.
+  __device__ void know_losses([[maybe_unused]] unsigned k_blocks) {
     if constexpr (certifies) {
+      losses_.end(k_blocks);
+      if (!losses_.any()) return;
       const float* const row_scales = aside_.row_scales;
 #pragma unroll
       for (int upper = 0; upper < 2; ++upper) row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
@@ -199,10 +201,10 @@ class WarpgroupSum {
     if constexpr (sets_aside)
 #pragma unroll
       for (int i = 0; i < count; ++i) totals_[i] += aside_.at[i];
-    losses_.end();
   }
 
-  /// The fragment of columns 8 * octet and on, after know_rows(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
+  /// The fragment of columns 8 * octet and on, after know_losses(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 *
+  /// upper.
   __device__ void fragment(float (&elements)[4], int octet) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -292,7 +294,7 @@ class WarpgroupSum {
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
   RowLoss row_losses_[certifies ? 2 : 1];
-  typename LossesOf<config.tile_columns, certifies>::Type losses_;
+  LossesOf<config.tile_columns, certifies> losses_;
   SumsAside<F>& aside_;
 };
 

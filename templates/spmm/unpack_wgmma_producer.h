@@ -338,7 +338,9 @@ class SplitProducer {
     if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
     prefetch(split_lines_ahead());
     __syncwarp();
-    store_split(elements, stages_, stage, walk_.unit());
+    const bool small = store_split(elements, stages_, stage, walk_.unit());
+    if constexpr (certifies_splits(F::config))
+      if (__any_sync(0xffffffffU, small)) SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
     publish_to_async_proxy();
     arrive(stages_.full(stage));
   }

@@ -125,12 +125,36 @@ class SplitScales {
         inverses[i] = __builtin_bit_cast(float, packed_power_bits(-exponent));
       }
       store(inverses, shared_inverses);
-      if constexpr (certifies_splits(F::config)) mark(elements, shared_inverses);
     }
   }
 
   /// Of element j of a piece of own line i.
   __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
+
+  /// Marks the inverses of columns that may lose something, zeros aside. Elements that would lose nothing although they are small count as well.
+  static __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) {
+    unsigned inverses[columns];
+    float bounds[columns];  // of elements that are small
+    __syncwarp();           // other lanes have stored the inverses
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      inverses[i] = load_word(place(shared_inverses, i));
+      bounds[i] = packed_least_kept(F::config.mode) * __builtin_bit_cast(float, inverses[i]);
+    }
+    bool any = false;
+    visit(elements, [&](int column, float value) { any = any || (value != 0 && fabsf(value) < bounds[column]); });
+    if (!__any_sync(0xffffffffU, any)) return;
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      unsigned lossy = 0;
+      visit(elements, [&](int column, float value) {
+        if (column == i) lossy += value != 0 && fabsf(value) < bounds[i] ? 1 : 0;
+      });
+      lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
+      const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
+      if (speaks && lossy > 0) store_word(place(shared_inverses, i), marked_scale_bits(inverses[i], lossy));
+    }
+  }
 
  private:
   /// visit(column, value) for each element of the lane.
@@ -159,23 +183,9 @@ class SplitScales {
     visit(elements, [&](int column, float value) { largest[column] = max(largest[column], finite_magnitude(value)); });
   }
 
-  /// Marks the inverses of columns that lose something, one after the other: it is rare, and registers are not.
-  __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) const {
-    bool maybe = false;
-    visit(elements, [&](int column, float value) { maybe = maybe || fabsf(value * scales_[column]) < packed_least_kept(F::config.mode); });
-    if (!__any_sync(0xffffffffU, maybe)) return;
-#pragma unroll
-    for (int i = 0; i < columns; ++i) {
-      unsigned lossy = 0;
-      visit(elements, [&](int column, float value) {
-        if (column == i) lossy += loses<F::config.mode>(value * scales_[i]) ? 1 : 0;
-      });
-      lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
-      const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
-      const unsigned column = Share::row_major ? Share::first_place() + i : Share::first_line() + Share::lines_before(i);
-      const SharedAddress inverse{shared_inverses + 4 * column};
-      if (speaks && lossy > 0) store_word(inverse, marked_scale_bits(load_word(inverse), lossy));
-    }
+  /// Of an own column's inverse.
+  static __device__ SharedAddress place(unsigned shared_inverses, int column) {
+    return {shared_inverses + 4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
   }
 
   static __device__ void store(const float (&inverses)[columns], unsigned shared) {
@@ -184,8 +194,7 @@ class SplitScales {
     } else {
       if (threadIdx.x % 8 > 0) return;
 #pragma unroll
-      for (int i = 0; i < columns; ++i)
-        store_word({shared + 4 * (Share::first_line() + Share::lines_before(i))}, __builtin_bit_cast(unsigned, inverses[i]));
+      for (int i = 0; i < columns; ++i) store_word(place(shared, i), __builtin_bit_cast(unsigned, inverses[i]));
     }
   }
 
@@ -193,8 +202,9 @@ class SplitScales {
 };
 
 /// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not finite either.
+/// Returns whether an element of the lane may be small enough to lose more than its rounding, where sums are certified.
 template <class F>
-__device__ inline void store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
+__device__ inline bool store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
   using Share = UnitShare<F>;
   constexpr auto config = F::config;
   const unsigned column = unit * split_unit_columns();
@@ -205,6 +215,7 @@ __device__ inline void store_split(const SplitElements<F>& elements, const Unpac
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
   const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
   const unsigned first = stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+  SmallHalves small;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
 #pragma unroll
@@ -213,11 +224,13 @@ __device__ inline void store_split(const SplitElements<F>& elements, const Unpac
       const SplitPair lower = split_finite_pair<config.mode>(values[0] * scales.of(i, 0), values[1] * scales.of(i, 1));
       const SplitPair upper = split_finite_pair<config.mode>(values[2] * scales.of(i, 2), values[3] * scales.of(i, 3));
       const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes();
+      if constexpr (certifies_splits(config)) small.add(lower.high), small.add(upper.high);
       store_shared_pair(high, {lower.high, upper.high});
       // Low parts lie in planes or lines of their own, or in the other half of a line.
       constexpr unsigned low_part = dense_low_part(F::traits, config);
       store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
     }
+  return certifies_splits(config) && small.any();
 }
 
 /// The units of one warp, k block after k block: which they are, and where in the ring.

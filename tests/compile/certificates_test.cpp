@@ -48,7 +48,7 @@ TEST_CASE("kernels that certify sums compile without spills in their loops, for 
   int compiled = 0;
   test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
     CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
-    constexpr int most_spills = 64;  // four registers, set aside over the loop: one config of two blocks a multiprocessor has so few
+    constexpr int most_spills = 112;  // stores and loads: a config of two blocks on a multiprocessor sets seven registers aside, over its loop
     CHECK_MESSAGE(image.spill_bytes <= most_spills, job.architecture, ": ", image.spill_bytes, " bytes, ", job.request.expression);
     CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ", image.warnings.empty() ? "" : image.warnings.front());
     ++compiled;
