@@ -32,15 +32,27 @@ constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return eleme
 consteval int sample_lost_exponent() { return -25; }    ///< log2 of the most that a scaled element loses
 consteval int sample_largest_exponent() { return 14; }  ///< finite scaled elements are below 2 to this
 
+/// 0 for 0. The bits of value - 1, without a loop that kernels would wait for.
+constexpr int ceil_log2(unsigned value) {
+  unsigned left = value > 0 ? value - 1 : 0;
+  int bits = 0;
+  for (int step = 16; step > 0; step /= 2) {
+    if (left >> step == 0) continue;
+    left >>= step;
+    bits += step;
+  }
+  return left > 0 ? bits + 1 : bits;
+}
+
 /// A row in a byte; both numbers are rounded up.
 struct SampleMark {
   int code;  ///< 0 where no element loses more than its rounding, else 1 + log4 of how many do
-  int mean;  ///< log2 of the mean of |s v|
+  int mean;  ///< log2 of the sum of |s v| over 2^floor(log2 n)
 
   static constexpr int most_code = 15;  ///< and whatever is more
   static constexpr unsigned parts = 1024;
 
-  /// `mean_parts`: the mean in units of 1 / parts.
+  /// `mean_parts`: that ratio in units of 1 / parts.
   static constexpr SampleMark of(unsigned lossy, unsigned mean_parts) {
     const int code = lossy == 0 ? 0 : 1 + (ceil_log2(lossy) + 1) / 2;
     const int mean = ceil_log2(mean_parts) - ceil_log2(parts);
@@ -50,14 +62,6 @@ struct SampleMark {
   constexpr unsigned char byte() const { return static_cast<unsigned char>(code << 4 | mean); }
   /// log2 of the most that those elements take from a sum, whatever they meet.
   constexpr int loss_exponent() const { return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100; }
-
- private:
-  /// 0 for 0.
-  static constexpr int ceil_log2(unsigned value) {
-    int result = 0;
-    while (result < 32 && (1ULL << result) < value) ++result;
-    return result;
-  }
 };
 
 /// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.

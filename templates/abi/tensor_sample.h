@@ -151,7 +151,8 @@ constexpr bool marks_rows(Dtype element, const Config& config) {
 /// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their marks, and the beginning of its
 /// list.
 constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked) {
-  const int marks = marked ? shape.rows + shape.columns : 0;
+  constexpr int part_bytes = 16;  // parts start at multiples of it, as the last one of the marks does, a number
+  const int marks = marked ? shape.rows + shape.columns + part_bytes : 0;
   return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room + marks;
 }
 constexpr int tile_info_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {

@@ -9,6 +9,7 @@
 #include "abi/tensor_sample.h"
 #include "parts/finite.h"
 #include "parts/loads.h"
+#include "parts/logarithm.h"
 #include "parts/warp.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/tile_info.h"
@@ -24,10 +25,25 @@ class SampleCertificate {
   static constexpr bool exists = certifies(F::traits.element, config);
 
   __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
-      : args_(args), part_(part), info_(info) {}
+      : args_(args), part_(part), info_(info), sure_sum_(info.sure_sum) {}
 
-  /// Of the sum at a place of the tile, as the tensor cores left it.
+  /// Of a sum of the tile, wherever it is, as the tensor cores left it: few sums that are good are below.
+  __device__ bool surely_holds(float sum) const { return fabsf(sum) >= sure_sum_ && is_finite(sum); }
+  /// The same of the sum at a place, exactly.
   __device__ bool holds(float sum, unsigned place) const { return fabsf(sum) >= bar(place) && is_finite(sum); }
+
+  /// TileInfo::sure_sum of a tile, from its marks. Every lane of the warp takes part.
+  static __device__ void note_sure_sum(long long n, TileInfo<F>& info) {
+    if constexpr (marks_rows(F::traits.element, config)) {
+      float sure_sum = 0.0F;
+      if (__any_sync(0xffffffffU, has_code(info.row_marks) || has_code(info.column_marks))) {
+        const SampleMark row = most_of(info.row_marks);
+        const SampleMark column = most_of(info.column_marks);
+        sure_sum = loss(n, row, column.mean) + loss(n, column, row.mean);
+      }
+      if (threadIdx.x % 32 == 0) info.sure_sum = sure_sum;
+    }
+  }
 
   /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
   __device__ float made_again(unsigned place) const {
@@ -58,15 +74,40 @@ class SampleCertificate {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];
       if ((row | column) >> 4 == 0) return 0.0F;
-      return loss(SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
-             loss(SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
+      return loss(args_.n, SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
+             loss(args_.n, SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
     }
   }
+  /// Whether one of the lane's rows loses something; a lane has four neighbours at a time.
+  template <int count>
+  static __device__ bool has_code(const unsigned char (&marks)[count]) {
+    static_assert(count % 4 == 0, "marks are read four at a time");
+    unsigned found = 0;
+#pragma unroll
+    for (int first = 0; first < count; first += 128) {
+      const unsigned i = first + threadIdx.x % 32 * 4;
+      if (i < count) found |= *reinterpret_cast<const unsigned*>(marks + i);
+    }
+    return (found & 0xf0f0f0f0U) != 0;
+  }
+  /// The largest code and the largest mean of some rows.
+  template <int count>
+  static __device__ SampleMark most_of(const unsigned char (&marks)[count]) {
+    unsigned code = 0;
+    unsigned mean = 0;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x % 32; i < count; i += 32) {
+      const SampleMark mark = SampleMark::from_byte(marks[i]);
+      code = max(code, static_cast<unsigned>(mark.code));
+      mean = max(mean, static_cast<unsigned>(mark.mean));
+    }
+    return {static_cast<int>(warp_maximum<1>(code)), static_cast<int>(warp_maximum<1>(mean))};
+  }
   /// Of one row, which meets elements of that mean; over the share of a sum that may be lost.
-  __device__ float loss(const SampleMark& mark, int mean) const {
+  static __device__ float loss(long long n, const SampleMark& mark, int mean) {
     constexpr int share = sample_loss_exponent(config.mode);
     if (mark.code == 0) return 0.0F;
-    const float of_all = static_cast<float>(args_.n) * power(mean + sample_lost_exponent() - share);
+    const float of_all = power(floor_log2(n) + mean + sample_lost_exponent() - share);
     const float of_lossy = power(mark.loss_exponent() - share);
     return of_all < of_lossy ? of_all : of_lossy;
   }
@@ -79,6 +120,7 @@ class SampleCertificate {
   const TensorSampleArgs& args_;
   const SamplePart& part_;
   const TileInfo<F>& info_;
+  float sure_sum_;  ///< TileInfo's, in a register
 };
 
 }  // namespace vostok

@@ -10,6 +10,7 @@
 #include "parts/dependent_launch.h"
 #include "parts/element.h"
 #include "parts/loads.h"
+#include "parts/logarithm.h"
 #include "parts/shared.h"
 #include "parts/split_number.h"
 #include "parts/warp.h"
@@ -143,13 +144,17 @@ class OperandOctet {
     float sum = 0;       ///< of magnitudes
   };
 
-  /// Sums are added as integers: the order of threads must not show.
+  /// Sums are added as integers: the order of threads must not show. Rarely is anything lost, and then no count is added up.
   __device__ void mark_row(const Loss& loss) const {
     const auto sum = [&](unsigned value) {
       return over_row(value, [](unsigned a, unsigned b) { return a + b; }, [](unsigned* shared, unsigned other) { atomicAdd(shared, other); });
     };
-    const unsigned count = sum(loss.count);
-    const unsigned mean_parts = sum(static_cast<unsigned>(loss.sum * (SampleMark::parts / static_cast<float>(n_))) + 1);
+    // Elements that are not finite count as the largest: their sums are made again in any case.
+    constexpr float largest = 1 << sample_largest_exponent();
+    const float parts = __builtin_bit_cast(float, packed_power_bits(ceil_log2(SampleMark::parts) - floor_log2(n_)));
+    const unsigned mean_parts = sum(static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts)) + 1);
+    unsigned count = 0;
+    if (row_major ? __any_sync(0xffffffffU, loss.count > 0) : __syncthreads_or(loss.count > 0)) count = sum(loss.count);
     if (first_chunk_ == 0) *mark_ = SampleMark::of(count, mean_parts).byte();
   }
 
@@ -161,10 +166,15 @@ class OperandOctet {
     return loss;
   }
 
-  static __device__ void note_loss(float scaled, const SplitParts& parts, Loss& loss) {
-    const float magnitude = fabsf(scaled);
-    if (magnitude < static_cast<float>(1 << sample_largest_exponent())) loss.sum += magnitude;
-    if (loses<mode>(scaled, parts)) ++loss.count;
+  /// Of a chunk's scaled elements.
+  static __device__ void note_losses(const float (&values)[sample_chunk()], Loss& loss) {
+#pragma unroll
+    for (const float value : values) loss.sum += fabsf(value);
+    const auto visit = [&](auto use) {
+#pragma unroll
+      for (const float value : values) use(value);
+    };
+    if (any_may_lose<mode>(visit)) visit([&](float value) { loss.count += loses<mode>(value) ? 1 : 0; });
   }
 
   __device__ void store(unsigned chunk, const Chunk& values, float scale, [[maybe_unused]] Loss& loss) const {
@@ -173,16 +183,18 @@ class OperandOctet {
     unsigned char* const to = to_ + chunk / chunks * block_bytes_ + 16 * (chunk % chunks ^ row_);
     Terms high;
     Terms low;
+    if constexpr (as_it_is) {
+      high = values;
+    } else {
+      float scaled[sample_chunk()];
 #pragma unroll
-    for (int i = 0; i < sample_chunk(); ++i) {
-      if constexpr (as_it_is) {
-        high.at[i] = values.at[i];
-      } else {
-        const SplitParts parts = split_number<mode>(values.at[i] * scale);
+      for (int i = 0; i < sample_chunk(); ++i) {
+        scaled[i] = values.at[i] * scale;
+        const SplitParts parts = split_number<mode>(scaled[i]);
         high.at[i] = parts.high;
         low.at[i] = parts.low;
-        if constexpr (traits.marked) note_loss(values.at[i] * scale, parts, loss);
       }
+      if constexpr (traits.marked) note_losses(scaled, loss);
     }
     store_global<false>(reinterpret_cast<Terms*>(to), high);
     if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes()), low);

@@ -36,8 +36,9 @@ class TensorSample {
 #pragma unroll 1
     for (unsigned number = 0; number < config.tiles_per_block; ++number) {
       wait_for_stage();
-      const TileInfo<F>& info = shared_.info(number);
+      TileInfo<F>& info = shared_.info(number);
       if (info.tile.entries == 0) return;
+      if (threadIdx.x < 32) SampleCertificate<F>::note_sure_sum(args_.n, info);
       if constexpr (config.kept_blocks > 0) keep_lhs(info.tile.row_tile);
       multiply();
       if constexpr (!sums_follow_stages(config)) __syncthreads();  // the last stage has been read

@@ -58,8 +58,8 @@ struct EntryWalk {
   unsigned step;
 };
 
-/// Stores the sums that a tile's list names, but for those whose certificate fails. Several entries at once go from their places to their sums
-/// to the output: one after the other, each would wait for three loads. Returns whether one failed.
+/// Stores the sums that a tile's list names, but for those that may be bad. Several entries at once go from their places to their sums
+/// to the output: one after the other, each would wait for three loads. Returns whether one may be bad.
 template <class F, class PlaceOf>
 __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
                                       const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
@@ -67,7 +67,7 @@ __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_ou
   constexpr bool scales = sample_scales_rows(F::config.mode, F::traits.element);
   constexpr int batch = 4;
   const unsigned last = walk.end - 1;
-  bool failed = false;
+  bool doubtful = false;
 #pragma unroll 1
   for (unsigned first = walk.first; first < walk.end; first += batch * walk.step) {
     const unsigned left = walk.end - first;
@@ -89,33 +89,43 @@ __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_ou
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      bool vouches = true;
-      if constexpr (SampleCertificate<F>::exists) vouches = certificate.holds(values[i], places[i]);
+      bool fit = i * walk.step < left;
+      if constexpr (SampleCertificate<F>::exists) {
+        const bool holds = certificate.surely_holds(values[i]);
+        doubtful |= !holds;  // where there is no entry, it is the last one's
+        fit &= holds;
+      }
       if constexpr (scales) values[i] = scaled(values[i], exponents[i]);
-      if (i * walk.step >= left) continue;
-      if (vouches) output.store(first + i * walk.step + static_cast<unsigned>(shifts[i]), values[i]);
-      else failed = true;
+      if (fit) output.store(first + i * walk.step + static_cast<unsigned>(shifts[i]), values[i]);
     }
   }
-  return failed;
+  return doubtful;
 }
 
-/// Stores the sums whose certificate fails, made again by the warp. Its lanes have neighbouring entries.
+/// Stores the sums that may be bad: as they are, or made again by the warp. Its lanes have neighbouring entries.
 template <class F, class PlaceOf>
-__device__ inline void make_failed_again(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
-                                         const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
+__device__ inline void store_doubtful(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
+                                      const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
+  constexpr unsigned columns = tile_columns(F::config);
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
   for (unsigned first = walk.first - lane; first < walk.end; first += walk.step) {
     const unsigned entry = first + lane;
     const bool exists = entry < walk.end;
     const unsigned place = exists ? place_of(entry) : 0;
-    const bool fails = exists && !certificate.holds(sums[sum_place<F>(place)], place);
+    const unsigned at = entry + static_cast<unsigned>(info.row_shifts[place / columns]);
+    float found = sums[sum_place<F>(place)];
+    const bool fails = exists && !certificate.holds(found, place);
+    if (exists && !fails && !certificate.surely_holds(found)) {
+      if constexpr (sample_scales_rows(F::config.mode, F::traits.element))
+        found = scaled(found, info.row_exponents[place / columns] + info.column_exponents[place % columns]);
+      output.store(at, found);
+    }
 #pragma unroll 1
     for (unsigned failing = __ballot_sync(0xffffffffU, fails); failing != 0; failing &= failing - 1) {
       const unsigned from = __ffs(static_cast<int>(failing)) - 1;
       const float sum = certificate.made_again(__shfl_sync(0xffffffffU, place, from));
-      if (lane == from) output.store(entry + static_cast<unsigned>(info.row_shifts[place / tile_columns(F::config)]), sum);
+      if (lane == from) output.store(at, sum);
     }
   }
 }
@@ -126,11 +136,11 @@ __device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> out
   constexpr unsigned room = F::config.list_room;
   output.keep_addresses();
   const auto listed = [&](unsigned entry) { return entry_place(lists, info, entry); };
-  bool failed = false;
-  if (walk.end <= room) failed = gather_batches<F>(output, certificate, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
-  else failed = gather_batches<F>(output, certificate, info, sums, walk, listed);
+  bool doubtful = false;
+  if (walk.end <= room) doubtful = gather_batches<F>(output, certificate, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
+  else doubtful = gather_batches<F>(output, certificate, info, sums, walk, listed);
   if constexpr (SampleCertificate<F>::exists)
-    if (__any_sync(0xffffffffU, failed)) make_failed_again<F>(output, certificate, info, sums, walk, listed);
+    if (__any_sync(0xffffffffU, doubtful)) store_doubtful<F>(output, certificate, info, sums, walk, listed);
 }
 
 }  // namespace vostok

@@ -5,14 +5,17 @@
 
 namespace vostok {
 
-/// SampleMark::byte() of a tile's rows and columns.
+/// SampleMark::byte() of a tile's rows and columns, and what follows from all of them.
 template <int rows, int columns, bool exist>
 struct TileMarks {
   unsigned char row_marks[rows];
   unsigned char column_marks[columns];
+  float sure_sum;  ///< sums of this magnitude are good, whatever their row and column lose; 0 where no sum is bad
 };
 template <int rows, int columns>
-struct TileMarks<rows, columns, false> {};
+struct TileMarks<rows, columns, false> {
+  static constexpr float sure_sum = 0;
+};
 
 /// A tile without entries is none. Parts start at multiples of 16 bytes.
 template <class F>

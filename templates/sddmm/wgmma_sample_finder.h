@@ -14,7 +14,7 @@ class StripFinder {
 
  public:
   __device__ StripFinder(const WgmmaSampleArgs& args, const WgmmaSampleShared<F>& shared)
-      : lists_(args.sample.lists), shared_(shared), share_(TileShare::of_block(args)) {}
+      : n_(args.sample.n), lists_(args.sample.lists), shared_(shared), share_(TileShare::of_block(args)) {}
 
   /// All tiles of the block: a lane for each strip, and one for the list's end.
   __device__ void run() {
@@ -22,18 +22,20 @@ class StripFinder {
 #pragma unroll 1
     for (unsigned number = 0; number < share_.count; ++number) {
       wait_barrier(shared_.listed(info_.stage), info_.parity);
-      const TileInfo<F>& info = shared_.info(info_.stage);
+      TileInfo<F>& info = shared_.info(info_.stage);
       const unsigned entries = info.tile.entries;
       if (entries == 0) return;
       if (lane < sample_strip_begins(config))
         shared_.strip_begins(info_.stage)[lane] =
             first_entry_from(entries, lane * strip_places, [&](unsigned entry) { return entry_place(lists_, info, entry); });
+      SampleCertificate<F>::note_sure_sum(n_, info);
       arrive(shared_.found(info_.stage));  // every lane for what it has written
       info_.advance();
     }
   }
 
  private:
+  long long n_;
   const TileLists& lists_;
   const WgmmaSampleShared<F>& shared_;
   TileShare share_;
