@@ -2,7 +2,6 @@
 // with one technique switched off at a time, measured beside the whole.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <functional>
 #include <map>
 
 #include "base/text.hpp"
@@ -19,10 +18,9 @@
 #include "context_state.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/race_subject.hpp"
+#include "plan/task_text.hpp"
 #include "plan/vetting.hpp"
 #include "tune/compile_ahead.hpp"
-#include "tune/sddmm_case.hpp"
-#include "tune/spmm_case.hpp"
 
 namespace vostok::bench {
 namespace {
@@ -44,7 +42,14 @@ struct AblationOptions : ListOptions {
   Dtype element = Dtype::f32;
   bool transposed = false;
   Layout dense_layout = Layout::row_major;
+  bool certificates = false;
+  ValueLifetime value_lifetime = ValueLifetime::per_call;
 };
+
+TechniquesOf techniques_of(const AblationOptions& options) {
+  if (options.certificates) return trust_in_sums(name(options.operation));
+  return options.operation == Ablated::spmm ? row_tile_techniques() : row_strips_techniques();
+}
 
 constexpr const char* everything = "all";
 
@@ -66,12 +71,6 @@ struct Effect {
   std::size_t used() const { return slowdowns.contains(everything) ? slowdowns.at(everything).size() : 0; }
 };
 
-/// A plan of either operation, and what makes operands for its query.
-struct Planned {
-  AnyPlan plan;
-  std::function<std::unique_ptr<tune::Case>()> make_case;
-};
-
 /// A config to measure: the whole (no technique), or without one.
 struct Variation {
   const Technique* technique = nullptr;
@@ -89,13 +88,14 @@ class Ablation {
         matrices_(context_, options.data, options.seed),
         session_(context_.state()->session),
         record_("ablation", options, context_),
-        of_(options.operation == Ablated::spmm ? row_tile_techniques() : row_strips_techniques()),
+        of_(techniques_of(options)),
         effects_(of_.techniques.size()) {
     record_.set("problem", {{"operation", of_.operation},
                             {"family", of_.family},
                             {"element", name(options.element)},
                             {"sparse_transposed", options.transposed},
-                            {"dense_layout", name(options.dense_layout)}});
+                            {"dense_layout", name(options.dense_layout)},
+                            {"value_lifetime", name(options.value_lifetime)}});
     print_device(context_.device());
   }
 
@@ -129,17 +129,16 @@ class Ablation {
 
   void run_one(const Problem& problem) {
     matrices_.take(problem);
-    const Planned planned = options_.operation == Ablated::spmm ? plan_spmm(problem) : plan_sddmm(problem);
-    const AnyPlan& plan = planned.plan;
+    const AnyPlan plan = options_.operation == Ablated::spmm ? plan_spmm(problem) : plan_sddmm(problem);
     if (plan.state()->choices.empty()) {
       record_.add_nothing_to_compute(problem);
       return;
     }
     const plan::Choice& choice = *plan.state()->main_choice();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
-    std::vector<Variation> variations = list_variations(*choice.query, plan.config());
-    const plan::Task task{.query = choice.query, .topology = matrices_.topology(), .make_case = planned.make_case};
-    plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, {variations.front().candidate}));
+    std::vector<Variation> variations = list_variations(*choice.query, plan);
+    const plan::Task task = plan::rebuilt_task(*plan.state()->planner, plan::text_of(*choice.query), matrices_.topology(), options_.seed);
+    plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, admitted(variations)));
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
     const auto& whole = timings.front().timing;
@@ -152,29 +151,28 @@ class Ablation {
     return {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed, .family = of_.family};
   }
 
-  Planned plan_spmm(const Problem& problem) {
-    const Spmm spmm{.n = problem.n, .element = options_.element, .sparse_transposed = options_.transposed, .dense_layout = options_.dense_layout};
-    return planned<tune::SpmmCase>(context_.plan(spmm, matrices_.topology(), plan_options()));
+  AnyPlan plan_spmm(const Problem& problem) {
+    const Spmm spmm{.n = problem.n,
+                    .element = options_.element,
+                    .sparse_transposed = options_.transposed,
+                    .dense_layout = options_.dense_layout,
+                    .value_lifetime = options_.value_lifetime};
+    return context_.plan(spmm, matrices_.topology(), plan_options());
   }
 
-  Planned plan_sddmm(const Problem& problem) {
-    return planned<tune::SddmmCase>(context_.plan(Sddmm{.n = problem.n, .element = options_.element}, matrices_.topology(), plan_options()));
-  }
-
-  template <class Case, class P>
-  Planned planned(const Plan<P>& plan) {
-    return {.plan = plan, .make_case = [this, problem = plan.problem()] {
-              return std::make_unique<Case>(session_->device(), problem, matrices_.topology().state()->host_copy(), options_.seed);
-            }};
+  AnyPlan plan_sddmm(const Problem& problem) {
+    return context_.plan(Sddmm{.n = problem.n, .element = options_.element}, matrices_.topology(), plan_options());
   }
 
   /// The whole first.
-  std::vector<Variation> list_variations(const ops::Query& query, const FieldMap& config) const {
-    const ops::Family* family = ops::find_family(of_.operation, of_.family);
-    std::vector<Variation> variations = {{.candidate = {.family = of_.family, .config = config, .is_default = true}}};
+  std::vector<Variation> list_variations(const ops::Query& query, const AnyPlan& plan) const {
+    const ops::Family* family = ops::find_family(of_.operation, plan.family());
+    FieldMap config = plan.config();
+    config.merge(family->default_config(query));  // choices that were stored may lack fields that came later
+    std::vector<Variation> variations = {{.candidate = {.family = plan.family(), .config = config, .is_default = true}}};
     for (const Technique& technique : of_.techniques) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
-      Variation variation{.technique = &technique, .candidate = {.family = of_.family, .config = {}, .is_default = true}};
+      Variation variation{.technique = &technique, .candidate = {.family = plan.family(), .config = {}, .is_default = true}};
       if (auto changed = technique.without(config)) {
         variation.candidate.config = *std::move(changed);
         if (auto reason = family->forbidden(query, variation.candidate.config)) variation.skipped = "forbidden: " + *reason;
@@ -184,6 +182,13 @@ class Ablation {
       variations.push_back(std::move(variation));
     }
     return variations;
+  }
+
+  static std::vector<tune::Candidate> admitted(const std::vector<Variation>& variations) {
+    std::vector<tune::Candidate> candidates;
+    for (const Variation& variation : variations)
+      if (variation.skipped.empty()) candidates.push_back(variation.candidate);
+    return candidates;
   }
 
   /// Compiles on all cores, then verifies.
@@ -227,6 +232,7 @@ class Ablation {
     Json row = {{"file", problem.file},
                 {"n", problem.n},
                 {"row_variation", number(matrices_.topology().statistics().row_variation)},
+                {"family", plan.family()},
                 {"config", plan.config()},
                 {"provenance", name(plan.provenance())},
                 {"whole", timed_json(timings.front())},
@@ -314,17 +320,20 @@ int main(int argc, char** argv) {
   AblationOptions options;
   CLI::App app(
       "Each technique of row_tile (SpMM) or row_strips (SDDMM) switched off, one at a time, beside the whole. With --effort heuristic the whole "
-      "is the default config.",
+      "is the default config. With --certificates: what certified sums cost, of whatever family each plan chose.",
       "bench_ablation");
   add_options(app, options);
   vostok::cli::add_enum_option(app, "--operation", options.operation, "spmm, or sddmm, whose n is the inner size");
   app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
+  app.add_flag("--certificates", options.certificates, "In place of techniques: sums that nonfinite = sparse certifies, beside those on trust");
+  vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime, "per_call, or persistent: values of A are packed before; spmm only");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");
   vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B, of spmm: row_major or column_major");
   return run_program(app, argc, argv, options, [&] {
-    if (options.operation == Ablated::sddmm && (options.transposed || options.dense_layout != vostok::Layout::row_major))
-      vostok::fail(vostok::ErrorCode::invalid_argument, "cannot ablate SDDMM with --transpose or --dense-layout: they are SpMM's");
+    if (options.operation == Ablated::sddmm &&
+        (options.transposed || options.dense_layout != vostok::Layout::row_major || options.value_lifetime != vostok::ValueLifetime::per_call))
+      vostok::fail(vostok::ErrorCode::invalid_argument, "cannot ablate SDDMM with --transpose, --dense-layout or --value-lifetime: they are SpMM's");
     return Ablation(options).run() == 0 ? 0 : 1;
   });
 }

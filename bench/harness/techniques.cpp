@@ -126,9 +126,23 @@ constexpr Technique of_row_strips[] = {
     {"streaming stores of D", "stream_output", strips<[](RowStripsConfig& config) { config.stream_output = false; }>},
 };
 
+// --- any family that splits or pads ------------------------------------------------------------------------------------
+
+std::optional<FieldMap> certified(const FieldMap& config) {
+  const auto field = config.find("certify");
+  if (field == config.end() || field->second == "true") return std::nullopt;
+  FieldMap changed = config;
+  changed["certify"] = "true";
+  return changed;
+}
+
+constexpr Technique of_sums[] = {{"trust in sums: none is certified", "certify", &certified}};
+
 }  // namespace
 
 TechniquesOf row_tile_techniques() { return {.operation = "spmm", .family = "row_tile", .techniques = of_row_tile}; }
 TechniquesOf row_strips_techniques() { return {.operation = "sddmm", .family = "row_strips", .techniques = of_row_strips}; }
+
+TechniquesOf trust_in_sums(const char* operation) { return {.operation = operation, .family = "", .techniques = of_sums}; }
 
 }  // namespace vostok::bench

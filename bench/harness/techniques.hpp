@@ -19,11 +19,13 @@ struct Technique {
 /// A family with its list of techniques.
 struct TechniquesOf {
   const char* operation;
-  const char* family;
+  const char* family;  ///< empty: of each problem the one that its plan chose
   std::span<const Technique> techniques;
 };
 
 TechniquesOf row_tile_techniques();    ///< of SpMM
 TechniquesOf row_strips_techniques();  ///< of SDDMM
+/// What certified sums cost: "without" has them, as `nonfinite = sparse` asks for, where the choice has none.
+TechniquesOf trust_in_sums(const char* operation);
 
 }  // namespace vostok::bench
