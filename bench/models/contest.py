@@ -58,6 +58,7 @@ def parser_of(doc):
     """A parser with the options that all models have."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15, help="samples of each side; fewer where they take long")
+    parser.add_argument("--without", nargs="+", default=[], metavar="SIDE", help="sides to leave out, by name")
     parser.add_argument("--tiny", action="store_true", help="sizes for the emulator, where times say nothing")
     measured.add_options(parser)
     measured.add_resume(parser)
@@ -207,6 +208,9 @@ def raced(sides, options, device):
     each of which makes a Side or raises LeftOut. A dense side that PyTorch refuses is left out; ours must run."""
     runners, left_out = {}, {}
     for name, make in sides.items():
+        if name in options.without:
+            left_out[name] = "--without says so"
+            continue
         try:
             runners[name] = Runner(make, device)
         except LeftOut as reason:

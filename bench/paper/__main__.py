@@ -3,6 +3,7 @@
     ./run bench --paper                      all of it, on this machine's GPU
     ./run bench --paper --smoke              every piece at toy size on the emulator: whether it runs, not how fast
     ./run bench --paper --only spmm_rnn --seconds 100
+    ./run bench --paper --more               the paper's models at sizes, masks and types of which it has no figure
     python bench/paper --bin FOLDER ...      from executables that were built elsewhere
 
 A piece has a result file in --out. One that is complete is not measured again (--again does). One that is not goes on:
@@ -19,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from pieces import PIECES
+from pieces import MORE, PIECES
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAST_SECONDS = 15  # less is not worth a start
@@ -28,12 +29,13 @@ SMOKE_SECONDS = 600
 
 def parse():
     """Options of the command line."""
-    names = [piece.name for piece in PIECES]
+    names = [piece.name for piece in PIECES + MORE]
     parser = argparse.ArgumentParser(
         prog="paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--list", action="store_true", help="print the pieces, and what each of them is")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=names, help="these pieces alone")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, help="these pieces alone")
+    parser.add_argument("--more", action="store_true", help="the pieces that are not the paper's in place of its own")
     parser.add_argument("--out", type=Path, default=Path("build/paper"), help="folder of result files (build/paper)")
     parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", help="folder of the executables")
     parser.add_argument("--data", type=Path, default=ROOT / "../shared/data/dlmc", help="folder of DLMC's matrices")
@@ -164,13 +166,15 @@ def measure(piece, options, seconds):
 def main():
     options = parse()
     if options.list:
-        for piece in PIECES:
+        for piece in PIECES + MORE:
             print(f"{piece.name:24} {piece.seconds:4} s  {piece.what}")
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     if options.smoke:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # models take a GPU where there is one
-    chosen = [piece for piece in PIECES if piece.name in options.only]
+    chosen = MORE if options.more else PIECES
+    if options.only:
+        chosen = [piece for piece in PIECES + MORE if piece.name in options.only]
     progress = Progress(chosen, options.seconds)
     outcomes = {}
     for number, piece in enumerate(chosen):

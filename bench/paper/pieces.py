@@ -1,4 +1,4 @@
-"""What of the paper is measured, piece by piece: "Sparse GPU Kernels for Deep Learning" (SC20)."""
+"""What is measured, piece by piece: "Sparse GPU Kernels for Deep Learning" (SC20), and its models at other sizes."""
 
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ PIECES = (
     _listed("spmm_dlmc_f32", "Fig. 9, Table I: SpMM f32", "bench_spmm", "--dtype", "f32", seconds=150),
     _listed("spmm_dlmc_f16", "Fig. 9, Table I: SpMM, mixed precision", "bench_spmm", "--dtype", "f16", seconds=105),
     _listed("sddmm_dlmc_f32", "Fig. 9, Table I: SDDMM f32", "bench_sddmm", "--dtype", "f32", seconds=50),
-    _made("spmm_rnn", "Fig. 10: SpMM of recurrent layers", "bench_spmm", "--set", "rnn", seconds=65),
+    _made("spmm_rnn", "Fig. 10: SpMM of recurrent layers", "bench_spmm", "--set", "rnn", seconds=110),
     _made("sddmm_rnn", "Fig. 10: SDDMM of recurrent layers", "bench_sddmm", "--set", "rnn", seconds=125),
     _listed("ablation", "Table II: techniques of SpMM switched off", "bench_ablation", seconds=120),
     _listed(
@@ -90,5 +90,61 @@ PIECES = (
         "recurrent.py",
         *("--cell", "lstm", "rnn", "--states", "1024", "2048", "4096", "--sparsity", "0.9", "--element", "f32"),
         seconds=105,
+    ),
+)
+
+# The models of the paper where it has no figure: --more measures these.
+MORE = (
+    _model(
+        "transformer_masks",
+        "the sparse Transformer with fewer elements, and with a window and global tokens",
+        "transformer.py",
+        *("--mask", "random-98", "random-99", "random-99.5", "window", "--batch", "1"),
+        seconds=200,
+    ),
+    _model(
+        "transformer_batch",
+        "the sparse Transformer, eight sequences",
+        "transformer.py",
+        *("--mask", "paper", "--batch", "8"),
+        seconds=150,
+    ),
+    _model(
+        "transformer_train_fp32",
+        "a training step of it in the other types",
+        "transformer.py",
+        *("--train", "--mask", "paper", "--batch", "1", "--numbers", "fp32", "f16"),
+        seconds=60,
+    ),
+    _model("mobilenet_batches", "sparse MobileNetV1, 8 and 64 images", "mobilenet.py", "--batch", "8", "64", seconds=240),
+    _model(
+        "recurrent_gru",
+        "the GRU",
+        "recurrent.py",
+        *("--cell", "gru", "--states", "1024", "2048", "4096", "--sparsity", "0.9", "--element", "f32"),
+        seconds=70,
+    ),
+    _model(
+        "recurrent_sparsity",
+        "the LSTM with 70 and 80 % zeros",
+        "recurrent.py",
+        *("--cell", "lstm", "--states", "1024", "2048", "4096", "--sparsity", "0.8", "0.7", "--element", "f32"),
+        *("--without", "torch.sparse"),
+        seconds=120,
+    ),
+    _model(
+        "recurrent_8192",
+        "cells of 8192 states",
+        "recurrent.py",
+        *("--states", "8192", "--sparsity", "0.9", "--element", "f32", "--without", "torch.sparse"),
+        seconds=120,
+    ),
+    _model(
+        "recurrent_f16",
+        "cells in f16",
+        "recurrent.py",
+        *("--cell", "lstm", "rnn", "--states", "1024", "2048", "4096", "--sparsity", "0.9", "--element", "f16"),
+        *("--without", "torch.sparse"),
+        seconds=110,
     ),
 )
