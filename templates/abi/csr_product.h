@@ -4,6 +4,7 @@
 
 #include "abi/enums.h"
 #include "abi/fields.h"
+#include "abi/rules.h"
 
 namespace vostok {
 
@@ -154,6 +155,21 @@ constexpr int staged_offset_bytes(const CsrProductTraits& traits, const Config& 
 template <class Config>
 constexpr int staged_bytes(const CsrProductTraits& traits, const Config& config) {
   return config.tile_nonzeros * (4 + staged_offset_bytes(traits, config)) + 16;
+}
+
+/// Rules of how B is read and C is stored, and of a block's columns. They rely on a threads_per_row of 1 to 32.
+template <class Config>
+constexpr void dense_rules(RuleCheck& rule, const CsrProductTraits& t, const Config& c) {
+  rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_power_of_two(c.dense_vector, 1, 16 / size_of(t.element)); });
+  rule("prepare_dense transposes a column-major B", [&] { return !c.prepare_dense || t.dense_layout == Layout::column_major; });
+  rule("pack_values gathers the values of a transposed A", [&] { return !c.pack_values || t.gathered_values; });
+  rule("a B that is read as columns has no neighbouring columns: dense_vector is 1", [&] { return !reads_columns(t, c) || c.dense_vector == 1; });
+  rule("dense_vector is no wider than the alignment of B's rows", [&] { return c.dense_vector * size_of(t.element) <= read_alignment(t, c); });
+  rule("dense_vector is no wider than the alignment of C's rows",
+       [&] { return t.output_layout == Layout::column_major || store_alignment(t, c) <= t.output_alignment; });
+  rule("tile_columns is a multiple of threads_per_row * dense_vector, of at most 8192",
+       [&] { return within(c.tile_columns, 1, 8192) && c.tile_columns % (c.threads_per_row * c.dense_vector) == 0; });
+  rule("min_blocks is 1 to 32", [&] { return within(c.min_blocks, 1, 32); });
 }
 
 }  // namespace vostok

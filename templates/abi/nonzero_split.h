@@ -104,4 +104,18 @@ constexpr int shared_bytes(const NonzeroSplitTraits& traits, const NonzeroSplitC
 /// A sum of each range.
 constexpr int shared_bytes(const SplitRowsConfig& config) { return config.ranges * 4 * config.tile_columns; }
 
+constexpr void kernel_rules(RuleCheck& rule, const NonzeroSplitTraits& t, const NonzeroSplitConfig& c) {
+  rule("chunks number their nonzeros in 32 bits", [&] { return !t.wide_nonzeros; });
+  rule("the lanes of a chunk lie in one warp: threads_per_row is a power of two of at most 32",
+       [&] { return is_power_of_two(c.threads_per_row, 1, 32); });
+  rule("a block has 1 to 32 whole warps", [&] { return within(c.chunks_per_block, 1, 1024) && threads(c) % 32 == 0 && threads(c) <= 1024; });
+  rule("chunk_items is 1 to 4096", [&] { return within(c.chunk_items, 1, 4096); });
+  dense_rules(rule, t, c);
+  rule("sparse_vector is 1, 2, 4 or 8", [&] { return is_power_of_two(c.sparse_vector, 1, 8); });
+  rule("tile_nonzeros is a power of two from 4 and sparse_vector to 256",
+       [&] { return is_power_of_two(c.tile_nonzeros, 4, 256) && c.tile_nonzeros >= c.sparse_vector; });
+  rule("loads_in_flight is a power of two of at most 16 that divides tile_nonzeros",
+       [&] { return is_power_of_two(c.loads_in_flight, 1, 16) && c.loads_in_flight <= c.tile_nonzeros; });
+}
+
 }  // namespace vostok

@@ -106,4 +106,24 @@ constexpr int shared_bytes(const StagedRowsTraits& traits, const StagedRowsConfi
   return config.stages * panel_bytes(traits, config) + config.warps * rows_abreast(config) * staged_entry_bytes(config);
 }
 
+constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const StagedRowsConfig& c) {
+  rule("the starts of panels have 32 bits", [&] { return !t.wide_nonzeros; });
+  rule("the lanes of a row lie in one warp: threads_per_row is a power of two of at most 32",
+       [&] { return is_power_of_two(c.threads_per_row, 1, 32); });
+  rule("a block has 1 to 32 warps", [&] { return within(c.warps, 1, 32); });
+  rule("a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row", [&] { return within(c.rows_per_lane, 1, c.threads_per_row); });
+  rule("a panel has 1 to 1024 rows", [&] { return within(c.panel_rows, 1, 1024); });
+  rule("stages is 1 to 8", [&] { return within(c.stages, 1, 8); });
+  // A block of sums has at most 256 entries.
+  rule("entries are staged in pairs: tile_nonzeros is even, 2 to 256", [&] { return within(c.tile_nonzeros, 2, 256) && c.tile_nonzeros % 2 == 0; });
+  rule("loads_in_flight is a power of two of at most 16", [&] { return is_power_of_two(c.loads_in_flight, 1, 16); });
+  rule("panels are rows of B: prepare_dense transposes a column-major one", [&] { return !reads_columns(t, c); });
+  rule("no lane loads B by itself: column_edge is clamped or unchecked", [&] { return c.column_edge != ColumnEdge::predicated; });
+  rule("a slice has at least one panel: k_split is 1 to 64", [&] { return within(c.k_split, 1, 64); });
+  dense_rules(rule, t, c);
+  rule("the threads of a block copy whole rows of a panel: tile_columns / dense_vector divides them",
+       [&] { return threads(c) % (c.tile_columns / c.dense_vector) == 0; });
+  rule("a panel is a multiple of 16 bytes", [&] { return panel_bytes(t, c) % 16 == 0; });
+}
+
 }  // namespace vostok

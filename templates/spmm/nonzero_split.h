@@ -14,7 +14,6 @@
 #include "parts/dependent_launch.h"
 #include "parts/shared.h"
 #include "spmm/chunk_walk.h"
-#include "spmm/nonzero_split_rules.h"
 #include "spmm/piece_places.h"
 #include "spmm/staged_entries.h"
 #include "spmm/tile_index.h"
@@ -111,7 +110,7 @@ __device__ inline void join_pieces(const NonzeroSplitArgs& args, const Operands<
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) nonzero_split(const __grid_constant__ NonzeroSplitArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr NonzeroSplitRules<F> rules;
+  static_assert(keeps_rules<F>());
   static_assert(sizeof(NonzeroSplitShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);

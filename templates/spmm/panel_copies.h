@@ -22,7 +22,6 @@ class PanelCopies {
   using Piece = Vector<Stored, config.dense_vector>;
   static constexpr int pieces = config.tile_columns / config.dense_vector;
   static constexpr int rows_at_once = threads(config) / pieces;
-  static_assert(threads(config) % pieces == 0, "the threads of a block copy whole rows of a panel");
 
  public:
   __device__ PanelCopies(const StagedRowsArgs& args, const Operands<F>& operands, long long first_column)

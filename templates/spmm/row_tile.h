@@ -16,7 +16,6 @@
 #include "spmm/row_output.h"
 #include "spmm/row_pieces.h"
 #include "spmm/row_sum.h"
-#include "spmm/row_tile_rules.h"
 #include "spmm/slot_entries.h"
 #include "spmm/staged_entries.h"
 #include "spmm/tile_index.h"
@@ -190,7 +189,7 @@ __device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr RowTileRules<F> rules;
+  static_assert(keeps_rules<F>());
   static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);

@@ -21,7 +21,6 @@
 #include "spmm/panel_sum.h"
 #include "spmm/partial_rows.h"
 #include "spmm/row_output.h"
-#include "spmm/staged_rows_rules.h"
 #include "spmm/tile_index.h"
 
 namespace vostok {
@@ -143,7 +142,7 @@ __device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopi
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) staged_rows(const __grid_constant__ StagedRowsArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr StagedRowsRules<F> rules;
+  static_assert(keeps_rules<F>());
   static_assert(sizeof(StagedRowsShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);

@@ -1,10 +1,8 @@
-// The rules of nonzero_split: each a reason and when it holds. They repeat the kernels' own static_asserts and add what
-// only the problem or the device knows.
+// The rules of nonzero_split beside its kernels' (abi/nonzero_split.h): what only the problem or the device knows.
 #include <algorithm>
 #include <array>
 
 #include "base/checked.hpp"
-#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/csr_rules.hpp"
@@ -14,7 +12,6 @@ namespace vostok::ops::nonzero_split {
 
 namespace {
 
-using csr_product::is_power_of_two_up_to;
 using Case = csr_product::Case<NonzeroSplitConfig>;
 using Rule = csr_product::Rule<NonzeroSplitConfig>;
 
@@ -41,27 +38,6 @@ bool exceeds_registers(const Case& c) {
   return csr_product::registers_needed(c, entries) + further_registers(c) > csr_product::register_limit(c);
 }
 
-// In the order of checking, the shared ones in between: each may rely on those before it.
-
-constexpr std::array shape_rules = {
-    Rule{"the lanes of a chunk lie in one warp: threads_per_row is a power of two of at most 32",
-         [](const Case& c) { return !is_power_of_two_up_to(c.config.threads_per_row, 32); }},
-    Rule{"a block has 1 to 32 whole warps",
-         [](const Case& c) {
-           return c.config.chunks_per_block < 1 || c.config.chunks_per_block > 1024 || threads(c.config) % 32 != 0 || threads(c.config) > 1024;
-         }},
-    Rule{"chunk_items is 1 to 4096", [](const Case& c) { return c.config.chunk_items < 1 || c.config.chunk_items > 4096; }},
-};
-
-constexpr std::array step_rules = {
-    Rule{"tile_nonzeros is a power of two from 4 and sparse_vector to 256",
-         [](const Case& c) {
-           return !is_power_of_two_up_to(c.config.tile_nonzeros, 256) || c.config.tile_nonzeros < std::max(c.config.sparse_vector, 4);
-         }},
-    Rule{"loads_in_flight is a power of two of at most 16 that divides tile_nonzeros",
-         [](const Case& c) { return !is_power_of_two_up_to(c.config.loads_in_flight, std::min(c.config.tile_nonzeros, 16)); }},
-};
-
 constexpr std::array size_rules = {
     Rule{"the grid's y and z hold fewer tiles than the batch has",
          [](const Case& c) {
@@ -80,11 +56,7 @@ bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config) { 
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const Case c{query, traits(query), config};
-  if (auto reason = reason_against(shape_rules, c)) return reason;
-  if (auto reason = reason_against(csr_product::operand_rules<NonzeroSplitConfig>, c)) return reason;
-  if (auto reason = reason_against(step_rules, c)) return reason;
-  if (auto reason = reason_against(csr_product::resource_rules<NonzeroSplitConfig>, c)) return reason;
-  return reason_against(size_rules, c);
+  return to_reason(broken_rule(c, csr_product::resource_rules<NonzeroSplitConfig>, size_rules));
 }
 
 }  // namespace vostok::ops::nonzero_split

@@ -160,7 +160,7 @@ TEST_CASE("nonzero_split: each rule refuses a config that breaks it, with its re
       {"loads_in_flight", [](NonzeroSplitConfig& c) { c.loads_in_flight = 32; }},
       {"multiple of threads_per_row", [](NonzeroSplitConfig& c) { c.tile_columns = 96; }},
       {"tile_columns divides", [](NonzeroSplitConfig& c) { c.column_edge = ColumnEdge::unchecked; }},
-      {"min_blocks is at least 1", [](NonzeroSplitConfig& c) { c.min_blocks = 0; }},
+      {"min_blocks is 1 to 32", [](NonzeroSplitConfig& c) { c.min_blocks = 0; }},
       {"past the last column", [](NonzeroSplitConfig& c) { c.tile_columns = 1024, c.loads_in_flight = 1, c.min_blocks = 1; }},
       {"shared memory", [](NonzeroSplitConfig& c) { c.chunks_per_block = 32, c.tile_nonzeros = 256, c.min_blocks = 1; }},
       {"fit the registers", [](NonzeroSplitConfig& c) { c.tile_columns = 512, c.loads_in_flight = 16; }},

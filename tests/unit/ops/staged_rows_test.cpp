@@ -134,7 +134,7 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
       {"transposes a column-major B", [](StagedRowsConfig& c) { c.prepare_dense = true; }},
       {"multiple of threads_per_row", [](StagedRowsConfig& c) { c.tile_columns = 96; }},
       {"tile_columns divides", [](StagedRowsConfig& c) { c.column_edge = ColumnEdge::unchecked; }},
-      {"min_blocks is at least 1", [](StagedRowsConfig& c) { c.min_blocks = 0; }},
+      {"min_blocks is 1 to 32", [](StagedRowsConfig& c) { c.min_blocks = 0; }},
       {"past the last column", [](StagedRowsConfig& c) { c.tile_columns = 1024; }},
       {"copy whole rows", [](StagedRowsConfig& c) { c.tile_columns = 192; }},
       {"multiple of 16 bytes",
