@@ -21,19 +21,6 @@ void append(std::vector<Config>& list, const std::vector<Config>& further) {
   list.insert(list.end(), further.begin(), further.end());
 }
 
-/// The first of a family's rules that the case breaks, or the end.
-template <class Rules, class Case>
-auto first_broken(const Rules& rules, const Case& c) {
-  return std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.breaks(c); });
-}
-
-/// The reason of the first broken rule; nothing if the case breaks none.
-template <class Rules, class Case>
-std::optional<std::string> reason_against(const Rules& rules, const Case& c) {
-  const auto broken = first_broken(rules, c);
-  return broken == rules.end() ? std::nullopt : std::optional<std::string>(broken->reason);
-}
-
 /// The configs that `admits(config)` allows, cheapest `predict_us(config)` first; ties keep their order.
 template <class Config, class Admits, class Predict>
 std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& admits, const Predict& predict_us) {

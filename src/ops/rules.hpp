@@ -40,8 +40,8 @@ const char* first_broken(const Case& c, const Lists&... lists) {
 
 /// The same of the kernel's rules, and then of the family's.
 template <class Case, class... Lists>
-const char* broken_rule(const Case& c, const Lists&... lists) {
-  const char* const reason = vostok::broken_rule(c.traits, c.config);
+const char* reason_against(const Case& c, const Lists&... lists) {
+  const char* const reason = broken_rule(c.traits, c.config);
   return reason != nullptr ? reason : first_broken(c, lists...);
 }
 

@@ -3,6 +3,7 @@
 
 #include "abi/enums.h"
 #include "abi/fields.h"
+#include "abi/stream.h"
 
 namespace vostok {
 
@@ -52,5 +53,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("vectors_per_thread", config.vectors_per_thread);
   visit("block_threads", config.block_threads);
 }
+
+constexpr void kernel_rules(RuleCheck& rule, const BiasActivationTraits& t, const BiasActivationConfig& c) { stream_rules(rule, t, c); }
 
 }  // namespace vostok

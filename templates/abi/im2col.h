@@ -3,6 +3,7 @@
 
 #include "abi/enums.h"
 #include "abi/fields.h"
+#include "abi/stream.h"
 
 namespace vostok {
 
@@ -54,6 +55,12 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("vector", config.vector);
   visit("vectors_per_thread", config.vectors_per_thread);
   visit("block_threads", config.block_threads);
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const Im2colTraits& t, const Im2colConfig& c) {
+  rule("the filter has at least one element, and the stride is at least 1",
+       [&] { return t.kernel_height >= 1 && t.kernel_width >= 1 && t.stride >= 1; });
+  stream_rules(rule, t, c);
 }
 
 }  // namespace vostok

@@ -24,6 +24,7 @@
 // is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
 #pragma once
 
+#include "abi/enums.h"
 #include "abi/fields.h"
 
 namespace vostok {
@@ -72,6 +73,11 @@ constexpr int packed_most(PackedGrain grain) { return grain == PackedGrain::four
 /// 4-byte words of one pair.
 constexpr int packed_pair_words(PackedMode mode) { return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1; }
 constexpr bool packed_is_f16(PackedMode mode) { return mode == PackedMode::f16x1 || mode == PackedMode::f16x3; }
+/// Whether kernels that split f32 into two terms, and 16-bit elements not at all, multiply these elements in this mode.
+constexpr bool packed_mode_serves(PackedMode mode, Dtype element) {
+  if (element == Dtype::f32) return packed_pair_words(mode) == 2;
+  return packed_pair_words(mode) == 1 && packed_is_f16(mode) == (element == Dtype::f16);
+}
 /// Whether each row has a scale of its own.
 constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::f16x3; }
 

@@ -31,10 +31,13 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 constexpr int team_threads(const RowSoftmaxConfig& config) { return config.threads_per_row; }
+constexpr int teams(const RowSoftmaxConfig& config) { return config.rows_per_block; }
 constexpr int threads(const RowSoftmaxConfig& config) { return config.threads_per_row * config.rows_per_block; }
 
 constexpr int shared_bytes(const SoftmaxTraits& traits, const RowSoftmaxConfig& config) {
   return softmax_shared_bytes(traits, team_threads(config), threads(config));
 }
+
+constexpr void kernel_rules(RuleCheck& rule, const SoftmaxTraits& t, const RowSoftmaxConfig& c) { softmax_rules(rule, t, c); }
 
 }  // namespace vostok

@@ -73,4 +73,13 @@ constexpr int team_shared_bytes(const SparseTensorMmaConfig& config) { return (s
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) { return team_shared_bytes(config); }
 
+constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const SparseTensorMmaConfig& c) {
+  rule("elements have 16 bits", [&] { return size_of(t.element) == 2; });
+  warp_tile_rules(rule, c);
+  rule("a block has a power of two of 1 to 32 warps", [&] { return threads(c) <= 1024; });
+  rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
+  rule("strip_passes is 1 to 4", [&] { return within(c.strip_passes, 1, sparse_steps() * sparse_most_passes()); });
+  rule("a line of B has no more chunks than a block has threads", [&] { return dense_line_chunks(t, c) <= threads(c); });
+}
+
 }  // namespace vostok

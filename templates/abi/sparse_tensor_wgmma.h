@@ -100,4 +100,19 @@ constexpr int gained_registers(const SparseTensorWgmmaConfig& config) {
   return shared_out_registers(launch_registers(config), config.warpgroups, kept_registers(config));
 }
 
+constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const SparseTensorWgmmaConfig& c) {
+  rule("elements have 16 bits", [&] { return size_of(t.element) == 2; });
+  rule("lines of B start and end at the 16 bytes of a copy", [&] { return t.dense_alignment >= 16; });
+  rule("warpgroups is 1, 2 or 4", [&] { return is_power_of_two(c.warpgroups, 1, 4); });
+  rule("tile_columns is 64, 128 or 256", [&] { return is_power_of_two(c.tile_columns, 64, 256); });
+  rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
+  rule("strip_passes is 1 to 4", [&] { return within(c.strip_passes, 1, sparse_steps() * sparse_most_passes()); });
+  rule("four warps copy, or one where the copy engine does and warpgroups exchange no registers",
+       [&] { return c.producer_warps == 4 || (c.producer_warps == 1 && c.tensor_copies && c.warpgroups == 1); });
+  rule("raster_rows is 1 to 65536, k_split 1 to 1024 and min_blocks 1 to 16",
+       [&] { return within(c.raster_rows, 1, 65536) && within(c.k_split, 1, 1024) && within(c.min_blocks, 1, 16); });
+  cluster_rule(rule, c);
+  rule("the sums of a cluster's slices fit in the place of the stages", [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
+}
+
 }  // namespace vostok

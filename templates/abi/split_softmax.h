@@ -35,10 +35,16 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 constexpr int team_threads(const SplitSoftmaxConfig& config) { return config.threads_per_strip; }
+constexpr int teams(const SplitSoftmaxConfig& config) { return config.strips_per_block; }
 constexpr int threads(const SplitSoftmaxConfig& config) { return config.threads_per_strip * config.strips_per_block; }
 
 constexpr int shared_bytes(const SoftmaxTraits& traits, const SplitSoftmaxConfig& config) {
   return softmax_shared_bytes(traits, team_threads(config), threads(config));
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const SoftmaxTraits& t, const SplitSoftmaxConfig& c) {
+  softmax_rules(rule, t, c);
+  rule("strip_entries is 1 to 65536", [&] { return within(c.strip_entries, 1, 65536); });
 }
 
 }  // namespace vostok

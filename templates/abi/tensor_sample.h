@@ -3,6 +3,7 @@
 
 #include "abi/enums.h"
 #include "abi/fields.h"
+#include "abi/rules.h"
 #include "abi/sample_operands.h"
 #include "abi/tile_lists.h"
 
@@ -167,6 +168,36 @@ constexpr int shared_bytes(const TensorSampleTraits& traits, const TensorSampleC
   const int sums = sums_bytes(config);
   const int front = sums_follow_stages(config) ? stages + sums : stages > sums ? stages : sums;
   return (front + kept_bytes(config) + tile_infos(config) * tile_info_bytes(traits, config) + 127) / 128 * 128;
+}
+
+/// Rules of a tile's elements and lists. They rely on a tile of few elements.
+template <class Config>
+constexpr void sample_rules(RuleCheck& rule, const TensorSampleTraits& t, const Config& c) {
+  rule("16-bit elements are multiplied in their own mode", [&] { return t.element == Dtype::f32 || packed_mode_serves(c.mode, t.element); });
+  rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
+  rule("list_room is a multiple of 8 from 8 to the tile's elements",
+       [&] { return within(c.list_room, 8, tile_rows(c) * tile_columns(c)) && c.list_room % 8 == 0; });
+  rule("n_split is a power of two of at most 1024", [&] { return is_power_of_two(c.n_split, 1, 1024); });
+  rule("n is cut between blocks of 64: n_split is 1 where it is one", [&] { return c.n_split == 1 || !t.one_block; });
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const TensorSampleConfig& c) {
+  rule("a block has 1 to 32 warps", [&] { return within(c.row_warps, 1, 32) && within(c.column_warps, 1, 32) && threads(c) <= 1024; });
+  rule("a warp has a multiple of 16 rows and of 16 columns, of each at most 128",
+       [&] { return within(c.warp_rows, 16, 128) && c.warp_rows % 16 == 0 && within(c.warp_columns, 16, 128) && c.warp_columns % 16 == 0; });
+  rule("a tile has a multiple of 32 rows, a power of two of columns from 32 to 512, and at most 2^16 elements",
+       [&] { return tile_rows(c) % 32 == 0 && is_power_of_two(tile_columns(c), 32, 512) && tile_rows(c) * tile_columns(c) <= 1 << 16; });
+  sample_rules(rule, t, c);
+  rule("promotion_steps is 0, 1, 2 or 4", [&] { return c.promotion_steps == 0 || is_power_of_two(c.promotion_steps, 1, steps_of_block()); });
+  rule("low_first needs products with a low term, and sums of whole n blocks", [&] {
+    const bool whole_blocks = c.promotion_steps == 0 || c.promotion_steps == steps_of_block();
+    return !c.low_first || (sample_terms(c.mode) == 2 && whole_blocks);
+  });
+  rule("tiles_per_block is 1 to 65536", [&] { return within(c.tiles_per_block, 1, 65536); });
+  rule("kept_blocks is 0 to 8, and 0 unless a block has several tiles and n is in one part",
+       [&] { return c.kept_blocks == 0 || (within(c.kept_blocks, 1, 8) && c.tiles_per_block > 1 && c.n_split == 1); });
+  rule("A's tile stays in registers where n is one block: else kept_blocks is not 1", [&] { return c.kept_blocks != 1 || t.one_block; });
+  rule("min_blocks is 1 to 32", [&] { return within(c.min_blocks, 1, 32); });
 }
 
 }  // namespace vostok

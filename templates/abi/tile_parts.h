@@ -2,6 +2,8 @@
 // k whose blocks are one cluster. What host and kernels share.
 #pragma once
 
+#include "abi/rules.h"
+
 namespace vostok {
 
 struct TileParts {
@@ -29,5 +31,11 @@ struct TileParts {
 
 /// Blocks of a cluster that every device of sm_90 has room for.
 consteval int most_cluster_blocks() { return 8; }
+
+template <class Config>
+constexpr void cluster_rule(RuleCheck& rule, const Config& c) {
+  rule("cluster_sums takes 2 to 8 slices of k, the blocks of a cluster",
+       [&] { return !c.cluster_sums || within(c.k_split, 2, most_cluster_blocks()); });
+}
 
 }  // namespace vostok

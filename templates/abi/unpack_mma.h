@@ -187,4 +187,21 @@ constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config
 /// What the teams' sums take of it at the end.
 constexpr int team_sums_bytes(const UnpackMmaConfig& config) { return teams(config) == 1 ? 0 : threads(config) * 4 * lane_sums(config); }
 
+constexpr void kernel_rules(RuleCheck& rule, const UnpackMmaTraits& t, const UnpackMmaConfig& c) {
+  warp_tile_rules(rule, c);
+  rule("a block has a power of two of 1 to 32 warps", [&] { return is_power_of_two(c.k_warps, 1, 32) && threads(c) <= 1024; });
+  rule("k_warps of several have the same strips and columns: row_warps and column_warps are 1",
+       [&] { return c.k_warps == 1 || (c.row_warps == 1 && c.column_warps == 1); });
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32", [&] { return packed_mode_serves(c.mode, t.element); });
+  rule("only f32 is prepared", [&] { return !c.prepare_dense || terms(c) == 2; });
+  rule("stages is 2 to 8, and at least 3 where blocks split B", [&] { return within(c.stages, splits_dense(c) ? 3 : 2, 8); });
+  rule("strip_pairs is a multiple of 4 up to 512", [&] { return within(c.strip_pairs, 4, packed_most_pairs()) && c.strip_pairs % 4 == 0; });
+  rule("stream_strips is for strips that come in bulk", [&] { return !c.stream_strips || c.bulk_strips; });
+  rule("promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
+       [&] { return within(c.promotion_blocks, 0, 1024) && (!packed_scales_rows(c.mode) || c.promotion_blocks == 1); });
+  rule("a line of B has no more chunks than the threads that copy it",
+       [&] { return c.prepare_dense || dense_line_chunks(t, c) <= threads(c) / teams(c); });
+  rule("the sums of k_warps fit in the place of the stages", [&] { return team_sums_bytes(c) <= teams(c) * team_shared_bytes(c); });
+}
+
 }  // namespace vostok

@@ -258,4 +258,48 @@ constexpr int registers_beside_sums(const UnpackWgmmaConfig& config) {
   return own - config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
 }
 
+/// Rules of a tile, however k is cut.
+constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const UnpackWgmmaConfig& c) {
+  rule("warpgroups is 1, 2 or 4", [&] { return is_power_of_two(c.warpgroups, 1, 4); });
+  rule("k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
+       [&] { return is_power_of_two(c.k_groups, 1, 4) && (c.k_groups == 1 || c.warpgroups * c.k_groups <= 4); });
+  rule("tile_columns is a power of two from 8 to 256", [&] { return is_power_of_two(c.tile_columns, 8, 256); });
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32", [&] { return packed_mode_serves(c.mode, t.element); });
+  rule("an f32 B is split by threads: tensor_copies takes 16-bit elements", [&] { return !c.tensor_copies || terms(c) == 1; });
+  rule("tensor_copies takes B from where it lies: prepare_dense is false", [&] { return !c.tensor_copies || !c.prepare_dense; });
+  rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
+  // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before:
+  // copies that were queued in order need not arrive in order.
+  rule("stages is a multiple of k_groups, and at least twice as many where they overlap",
+       [&] { return c.stages % c.k_groups == 0 && c.stages >= c.k_groups * (c.overlap ? 2 : 1); });
+  rule("strip_pairs is a multiple of 4 from 16 to 512, to 256 where a pair is two of four columns",
+       [&] { return within(c.strip_pairs, 16, packed_most(c.grain)) && c.strip_pairs % 4 == 0; });
+  rule("promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups and prepare_dense", [&] {
+    const bool shares_scales = c.promotion_blocks == 2 && c.k_groups == 1 && c.prepare_dense;
+    return within(c.promotion_blocks, 0, 1024) && (!packed_scales_rows(c.mode) || c.promotion_blocks == 1 || shares_scales);
+  });
+  rule("raster_rows is 1 to 65536, and min_blocks 1 to 16", [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
+  rule("producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B", [&] {
+    if (splits_dense(c)) return c.producer_warps == 4 || c.producer_warps == 8;
+    return c.producer_warps == 4 || (c.producer_warps == 1 && consumer_warps(c) <= 4);
+  });
+  rule("an f32 B is split in tiles of 32 columns and more", [&] { return !splits_dense(c) || c.tile_columns >= split_unit_columns(); });
+  rule("warps that split B in turns of several k blocks have stages of their own: a multiple of those",
+       [&] { return !splits_dense(c) || c.stages % split_block_step(c) == 0; });
+  rule("threads that split B have the registers that they take", [&] { return !splits_dense(c) || launch_registers(c) >= splitting_registers(); });
+}
+
+/// Rules of how the k of a tile is cut.
+constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const UnpackWgmmaConfig& c) {
+  rule("k_split is 1 to 1024", [&] { return within(c.k_split, 1, 1024); });
+  cluster_rule(rule, c);
+  rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages", [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
+  rule("sums are set aside where columns have scales", [&] { return !t.long_sums || packed_scales_rows(c.mode); });
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const UnpackWgmmaConfig& c) {
+  tile_rules(rule, t, c);
+  slicing_rules(rule, t, c);
+}
+
 }  // namespace vostok

@@ -104,4 +104,12 @@ constexpr int gained_registers(const WgmmaSampleConfig& config) {
                                      : launch_registers(config);
 }
 
+constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const WgmmaSampleConfig& c) {
+  rule("warpgroups is 1 to 3", [&] { return within(c.warpgroups, 1, 3); });
+  rule("tile_columns is a power of two from 32 to 256", [&] { return is_power_of_two(c.tile_columns, 32, 256); });
+  sample_rules(rule, t, c);
+  rule("waves is 0 to 1024", [&] { return within(c.waves, 0, 1024); });
+  rule("min_blocks is 1 to 16", [&] { return within(c.min_blocks, 1, 16); });
+}
+
 }  // namespace vostok

@@ -12,15 +12,6 @@
 
 namespace vostok {
 
-template <class F>
-struct BiasActivationRules {
-  static constexpr auto t = F::traits;
-  static constexpr auto c = F::config;
-  static_assert(is_vector_width(c.vector, size_of(t.element), t.widest_vector), "vector is a power of two that the operands' alignment allows");
-  static_assert(c.vectors_per_thread >= 1, "a thread takes at least one vector");
-  static_assert(c.block_threads % 32 == 0 && c.block_threads >= 32 && c.block_threads <= 1024, "a block has 1 to 32 whole warps");
-};
-
 /// The bias of neighbouring elements, one after the other: vectors may cross rows.
 template <class F>
 class BiasWalk {
@@ -75,7 +66,7 @@ __device__ inline void add_bias_and_activate(const BiasActivationArgs& args, uns
 
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads) bias_activation(const __grid_constant__ BiasActivationArgs args) {
-  [[maybe_unused]] constexpr BiasActivationRules<F> rules;
+  static_assert(keeps_rules<F>());
   follow_previous_launch();
   constexpr auto config = F::config;
   constexpr unsigned long long block_vectors = static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;

@@ -16,19 +16,6 @@
 
 namespace vostok {
 
-template <class F>
-struct DepthwiseRules {
-  static constexpr auto t = F::traits;
-  static constexpr auto c = F::config;
-  static_assert(t.kernel >= 1 && (t.stride == 1 || t.stride == 2), "the stride is 1 or 2");
-  static_assert(c.tile_width >= 1 && (c.tile_width & (c.tile_width - 1)) == 0, "tile_width is a power of two");
-  static_assert(c.tile_height >= 1, "tile_height is at least 1");
-  static_assert(is_vector_width(c.vector, size_of(t.element), t.widest_load),
-                "vector is a power of two that the width and alignment of the input allow");
-  static_assert(c.tile_width * t.stride % c.vector == 0, "vector divides the distance between tiles");
-  static_assert(c.block_threads % 32 == 0 && c.block_threads >= 32 && c.block_threads <= 1024, "a block has 1 to 32 whole warps");
-};
-
 /// Where a thread's tile lies.
 struct DepthwiseTile {
   long long plane;
@@ -133,7 +120,7 @@ constexpr int least_resident_blocks(const DepthwiseConfig& config) { return conf
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads, least_resident_blocks(F::config))
     depthwise_direct(const __grid_constant__ DepthwiseArgs args) {
-  [[maybe_unused]] constexpr DepthwiseRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto tile = DepthwiseTile::of<F>(args, static_cast<unsigned long long>(blockIdx.x) * F::config.block_threads + threadIdx.x);
   if (tile.plane >= args.planes) return;
   follow_previous_launch();

@@ -12,8 +12,4 @@ struct Split {
   __device__ Split(Index value, Index divisor) : quotient(value / divisor), remainder(value - quotient * divisor) {}
 };
 
-constexpr bool is_vector_width(int vector, int element_bytes, int widest) {
-  return vector > 0 && (vector & (vector - 1)) == 0 && vector * element_bytes <= 16 && vector <= widest;
-}
-
 }  // namespace vostok

@@ -11,17 +11,6 @@
 
 namespace vostok {
 
-template <class F>
-struct Im2colRules {
-  static constexpr auto t = F::traits;
-  static constexpr auto c = F::config;
-  static_assert(t.kernel_height >= 1 && t.kernel_width >= 1 && t.stride >= 1, "the filter has at least one element, and the stride is at least 1");
-  static_assert(is_vector_width(c.vector, size_of(t.element), t.widest_vector),
-                "vector is a power of two that rows and alignment of the output allow");
-  static_assert(c.vectors_per_thread >= 1, "a thread stores at least one vector");
-  static_assert(c.block_threads % 32 == 0 && c.block_threads >= 32 && c.block_threads <= 1024, "a block has 1 to 32 whole warps");
-};
-
 /// Gathers and stores the vector at `element` of the output, which lies in one row.
 template <class F>
 __device__ inline void store_patch_vector(const Im2colArgs& args, unsigned long long element) {
@@ -53,7 +42,7 @@ __device__ inline void store_patch_vector(const Im2colArgs& args, unsigned long 
 
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads) im2col_gather(const __grid_constant__ Im2colArgs args) {
-  [[maybe_unused]] constexpr Im2colRules<F> rules;
+  static_assert(keeps_rules<F>());
   follow_previous_launch();
   constexpr auto config = F::config;
   constexpr unsigned long long block_vectors = static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;

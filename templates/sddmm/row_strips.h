@@ -16,7 +16,6 @@
 #include "abi/fixed.h"
 #include "abi/row_strips.h"
 #include "parts/dependent_launch.h"
-#include "sddmm/row_strips_rules.h"
 #include "sddmm/sampled_output.h"
 #include "sddmm/strip_sum.h"
 
@@ -100,7 +99,7 @@ __device__ inline void store_strip(const RowStripsArgs& args, const Strip& strip
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_strips(const __grid_constant__ RowStripsArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr RowStripsRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto part = PartOfMatrix::of_block<F>(args);
   if (part.matrix >= args.batch) return;
   const unsigned strip_in_block = threadIdx.x / config.threads_per_strip;

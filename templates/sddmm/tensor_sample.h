@@ -13,7 +13,6 @@
 #include "parts/dependent_launch.h"
 #include "sddmm/tensor_sample_output.h"
 #include "sddmm/tensor_sample_product.h"
-#include "sddmm/tensor_sample_rules.h"
 #include "sddmm/tensor_sample_shared.h"
 #include "sddmm/tensor_sample_stages.h"
 #include "sddmm/tensor_sample_walk.h"
@@ -105,7 +104,7 @@ class TensorSample {
 /// Chunks of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) tensor_sample(const __grid_constant__ TensorSampleArgs args) {
-  [[maybe_unused]] constexpr TensorSampleRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto part = SamplePart::of_block<F>(args);
   if (part.matrix >= args.batch) return;
   TensorSample<F> sample(args, part, dynamic_shared<SampleShared<F>>());  // the first tile is looked up meanwhile

@@ -16,7 +16,6 @@
 #include "sddmm/wgmma_sample_consumer.h"
 #include "sddmm/wgmma_sample_finder.h"
 #include "sddmm/wgmma_sample_producer.h"
-#include "sddmm/wgmma_sample_rules.h"
 #include "sddmm/wgmma_sample_shared.h"
 
 namespace vostok {
@@ -25,7 +24,7 @@ namespace vostok {
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmma_sample(const __grid_constant__ WgmmaSampleArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr WgmmaSampleRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto part = SamplePart::of_block<F>(args.sample);
   if (part.matrix >= args.sample.batch) return;
 

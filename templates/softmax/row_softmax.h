@@ -8,7 +8,6 @@
 #include "abi/row_softmax.h"
 #include "parts/dependent_launch.h"
 #include "softmax/pass.h"
-#include "softmax/softmax_rules.h"
 
 namespace vostok {
 
@@ -23,7 +22,7 @@ __device__ inline EntrySpan span_of_row(const SoftmaxOperands& operands, long lo
 
 template <class F>
 __global__ void __launch_bounds__(threads(F::config)) row_softmax(const __grid_constant__ RowSoftmaxArgs args) {
-  [[maybe_unused]] constexpr SoftmaxRules<F> rules;
+  static_assert(keeps_rules<F>());
   constexpr RowStatistics statistics = F::traits.statistics;
   using Team = SoftmaxTeam<F>;
   const SoftmaxOperands& operands = args.operands;

@@ -8,7 +8,6 @@
 #include "abi/split_softmax.h"
 #include "parts/dependent_launch.h"
 #include "softmax/pass.h"
-#include "softmax/softmax_rules.h"
 
 namespace vostok {
 
@@ -43,7 +42,7 @@ __device__ inline void write_empty_statistics(const SoftmaxOperands& operands, l
 
 template <class F>
 __global__ void __launch_bounds__(threads(F::config)) split_softmax_sum(const __grid_constant__ SplitSoftmaxArgs args) {
-  [[maybe_unused]] constexpr SoftmaxRules<F> rules;
+  static_assert(keeps_rules<F>());
   using Team = SoftmaxTeam<F>;
   using Partial = typename SoftmaxPass<F>::Partial;
   const long long batch = batch_of_block();
@@ -77,7 +76,7 @@ __device__ inline typename Pass::Partial sum_of_row(const SplitSoftmaxArgs& args
 
 template <class F>
 __global__ void __launch_bounds__(threads(F::config)) split_softmax_store(const __grid_constant__ SplitSoftmaxArgs args) {
-  [[maybe_unused]] constexpr SoftmaxRules<F> rules;
+  static_assert(keeps_rules<F>());
   constexpr RowStatistics statistics = F::traits.statistics;
   const long long batch = batch_of_block();
   if (batch >= args.operands.batch) return;

@@ -8,7 +8,6 @@
 
 #include "abi/fixed.h"
 #include "abi/sparse_tensor_mma.h"
-#include "spmm/sparse_tensor_mma_rules.h"
 #include "spmm/sparse_tensor_product.h"
 #include "spmm/unpack_dense.h"
 #include "spmm/unpack_output.h"
@@ -82,7 +81,7 @@ class SparseTensorWarp {
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_mma(const __grid_constant__ SparseTensorArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr SparseTensorMmaRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
 

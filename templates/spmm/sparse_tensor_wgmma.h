@@ -11,7 +11,6 @@
 #include "parts/register_pool.h"
 #include "parts/warp.h"
 #include "spmm/sparse_tensor_wgmma_consumer.h"
-#include "spmm/sparse_tensor_wgmma_rules.h"
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_tile.h"
 #include "spmm/unpack_wgmma_producer.h"
@@ -23,7 +22,7 @@ template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     sparse_tensor_wgmma(const __grid_constant__ SparseTensorWgmmaArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr SparseTensorWgmmaRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
 

@@ -11,7 +11,6 @@
 #include "parts/finite.h"
 #include "parts/warp.h"
 #include "spmm/sparse_vector_output.h"
-#include "spmm/sparse_vector_rules.h"
 #include "spmm/sparse_vector_run.h"
 
 namespace vostok {
@@ -126,7 +125,7 @@ __device__ inline void sum_over_row(float (&sums)[F::config.columns], unsigned t
 template <class F>
 __global__ void __launch_bounds__(F::config.threads, F::config.min_blocks) sparse_vector(const __grid_constant__ SparseVectorArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr SparseVectorRules<F> rules;
+  static_assert(keeps_rules<F>());
   static_assert(sizeof(SparseVectorShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const unsigned product = F::traits.batched ? blockIdx.z * gridDim.y + blockIdx.y : 0;
   if (product >= args.batch) return;

@@ -32,7 +32,6 @@ class TileSums {
   static constexpr unsigned own_octets = parts.own_octets();
   static constexpr unsigned octet_bytes = parts.octet_bytes();
   static constexpr unsigned fragment_bytes = 32 * 16;
-  static_assert(parts.bytes() <= ring_bytes(F::traits, config), "the parts' sums fit in the place of the stages");
 
  public:
   /// `group` of the block, `strip` of the tile: the warp's. `slice`: of k, the block's place in its cluster.

@@ -11,7 +11,6 @@
 #include "abi/unpack_sum.h"
 #include "parts/async_copy.h"
 #include "spmm/unpack_dense.h"
-#include "spmm/unpack_mma_rules.h"
 #include "spmm/unpack_output.h"
 #include "spmm/unpack_product.h"
 #include "spmm/unpack_shared.h"
@@ -140,7 +139,7 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpack_mma(const __grid_constant__ UnpackMmaArgs args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr UnpackMmaRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
 

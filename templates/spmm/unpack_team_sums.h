@@ -20,7 +20,6 @@ __device__ inline void visit_team_totals(const Warp& warp, const UnpackTile<F>& 
     constexpr unsigned octets = tile_columns(F::config) / 8;
     constexpr unsigned fragments = tile_strips(F::config) * octets;
     static_assert(team_sums_bytes(F::config) == Team::count * fragments * 32 * sizeof(Fragment), "team_sums_bytes differs from the layout");
-    static_assert(team_sums_bytes(F::config) <= Team::count * team_shared_bytes(F::config), "the teams' sums fit in the place of the stages");
     Fragment* const parts = reinterpret_cast<Fragment*>(&dynamic_shared<typename UnpackShared<F>::Block>()) + warp.lane();
     __syncthreads();  // nobody reads stages any more
     warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {

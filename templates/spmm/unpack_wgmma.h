@@ -15,7 +15,6 @@
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
 #include "spmm/unpack_wgmma_producer.h"
-#include "spmm/unpack_wgmma_rules.h"
 #include "spmm/unpack_wgmma_shared.h"
 
 namespace vostok {
@@ -47,7 +46,7 @@ template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     unpack_wgmma(const __grid_constant__ UnpackWgmmaKernelArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
-  [[maybe_unused]] constexpr UnpackWgmmaRules<F> rules;
+  static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
   if (!tile.exists(args)) return;
 

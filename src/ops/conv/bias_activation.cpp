@@ -37,12 +37,12 @@ BiasActivationTraits traits_of(const BiasActivation& problem) {
           .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
-class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQuery, BiasActivationConfig> {
+class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQuery, BiasActivationTraits, BiasActivationConfig> {
  public:
   std::string_view name() const override { return "bias_activation"; }
 
  protected:
-  int widest(const BiasActivationQuery& query) const override { return traits_of(query.problem).widest_vector; }
+  BiasActivationTraits traits(const BiasActivationQuery& query) const override { return traits_of(query.problem); }
   std::int64_t elements(const BiasActivationQuery& query) const override { return element_count(query.problem); }
 
   std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config, const TopologyPointers&) const override {

@@ -7,6 +7,7 @@
 #include "ops/conv/families.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/conv/stream.hpp"
+#include "ops/rules.hpp"
 
 namespace vostok::ops {
 
@@ -48,42 +49,25 @@ DepthwiseTraits traits_of(const DepthwiseConvolution& problem) {
           .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig&);
-};
+using DepthwiseCase = Case<DepthwiseConvolution, DepthwiseTraits, DepthwiseConfig>;
+using DepthwiseRule = Rule<DepthwiseCase>;
 
 /// Registers of a thread for sums, weights and three rows of inputs.
 int registers_needed(const DepthwiseTraits& t, const DepthwiseConfig& c) {
   return c.tile_width * c.tile_height + t.kernel * t.kernel + 3 * row_vectors(t, c) * c.vector + 24;
 }
 
-/// The first group is the kernel's own; the rest leaves out what cannot be fast.
-constexpr std::array rules = {
-    Rule{"tile_width is a power of two of at most 16, and tile_height 1 to 16",
-         [](const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig& c) {
-           return !stream::is_power_of_two_up_to(c.tile_width, 16) || c.tile_height < 1 || c.tile_height > 16;
-         }},
-    Rule{"vector is a power of two that the input's width and alignment allow",
-         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) {
-           return !stream::is_power_of_two_up_to(c.vector, t.widest_load);
-         }},
-    Rule{"vector divides the distance between tiles, tile_width * stride",
-         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) { return c.tile_width * t.stride % c.vector != 0; }},
-    Rule{"a block has 1 to 32 whole warps",
-         [](const DepthwiseConvolution&, const DepthwiseTraits&, const DepthwiseConfig& c) { return !stream::is_block(c.block_threads); }},
-    Rule{"the grid's x holds fewer blocks than there are",
-         [](const DepthwiseConvolution& p, const DepthwiseTraits&, const DepthwiseConfig& c) {
-           return ceil_div(tile_count(p, c), c.block_threads) > most_blocks_on_x;
-         }},
-    Rule{"sums, weights and inputs do not fit a thread's registers",
-         [](const DepthwiseConvolution&, const DepthwiseTraits& t, const DepthwiseConfig& c) {
-           return registers_needed(t, c) > std::min(128, 64 * 1024 / c.block_threads);
-         }},
-    Rule{"half of the tile or more would lie outside the output",
-         [](const DepthwiseConvolution& p, const DepthwiseTraits&, const DepthwiseConfig& c) {
-           return (c.tile_width > 1 && c.tile_width >= 2 * p.output_width()) || (c.tile_height > 1 && c.tile_height >= 2 * p.output_height());
-         }},
+/// Rules beyond those of the kernel: a limit of the grid, and exclusion of what cannot be fast.
+constexpr std::array depthwise_rules = {
+    DepthwiseRule{"the grid's x holds fewer blocks than there are",
+                  [](const DepthwiseCase& c) { return ceil_div(tile_count(c.query, c.config), c.config.block_threads) > most_blocks_on_x; }},
+    DepthwiseRule{"sums, weights and inputs do not fit a thread's registers",
+                  [](const DepthwiseCase& c) { return registers_needed(c.traits, c.config) > std::min(128, 64 * 1024 / c.config.block_threads); }},
+    DepthwiseRule{"half of the tile or more would lie outside the output",
+                  [](const DepthwiseCase& c) {
+                    return (c.config.tile_width > 1 && c.config.tile_width >= 2 * c.query.output_width()) ||
+                           (c.config.tile_height > 1 && c.config.tile_height >= 2 * c.query.output_height());
+                  }},
 };
 
 /// The widest vector that a tile of this width allows.
@@ -140,10 +124,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
   }
 
   std::optional<std::string> forbidden(const DepthwiseQuery& query, const DepthwiseConfig& config) const override {
-    const DepthwiseTraits traits = traits_of(query.problem);
-    for (const Rule& rule : rules)
-      if (rule.breaks(query.problem, traits, config)) return rule.reason;
-    return std::nullopt;
+    return to_reason(reason_against(DepthwiseCase{query.problem, traits_of(query.problem), config}, depthwise_rules));
   }
 
   TopologyNeeds needs(const DepthwiseQuery&, const DepthwiseConfig&) const override { return {}; }

@@ -39,12 +39,12 @@ Im2colTraits traits_of(const Im2col& problem) {
           .wide_indices = stream::needs_wide_indices(element_count(problem))};
 }
 
-class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colConfig> {
+class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits, Im2colConfig> {
  public:
   std::string_view name() const override { return "im2col_gather"; }
 
  protected:
-  int widest(const Im2colQuery& query) const override { return traits_of(query.problem).widest_vector; }
+  Im2colTraits traits(const Im2colQuery& query) const override { return traits_of(query.problem); }
   std::int64_t elements(const Im2colQuery& query) const override { return element_count(query.problem); }
 
   std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config, const TopologyPointers&) const override {

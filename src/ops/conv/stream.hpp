@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,6 +15,7 @@
 #include "ops/family.hpp"
 #include "ops/grid.hpp"
 #include "ops/machine.hpp"
+#include "ops/rules.hpp"
 
 namespace vostok::ops::stream {
 
@@ -25,25 +26,20 @@ inline int widest_vector(std::int64_t length, int alignment_bytes, Dtype type) {
 
 inline bool needs_wide_indices(std::int64_t elements) { return elements > std::numeric_limits<std::int32_t>::max(); }
 
-inline bool is_power_of_two_up_to(int value, int most) { return value > 0 && value <= most && std::has_single_bit(static_cast<unsigned>(value)); }
-
-inline bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
-
-/// Why a config of {vector, vectors_per_thread, block_threads} cannot run on this many elements; nothing if it can.
-template <class Config>
-std::optional<std::string> forbidden(const Config& config, int widest, std::int64_t elements) {
-  if (!is_power_of_two_up_to(config.vector, widest)) return "vector is a power of two that sizes and alignment allow";
-  if (config.vectors_per_thread < 1 || config.vectors_per_thread > 16) return "a thread takes 1 to 16 vectors";
-  if (!is_block(config.block_threads)) return "a block has 1 to 32 whole warps";
-  if (ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads) > most_blocks_on_x)
-    return "the grid's x holds fewer blocks than there are";
-  return std::nullopt;
-}
-
 template <class Config>
 std::int64_t blocks(const Config& config, std::int64_t elements) {
   return ceil_div(elements, std::int64_t{config.vector} * config.vectors_per_thread * config.block_threads);
 }
+
+/// Its query is the number of elements.
+template <class Traits, class Config>
+using StreamCase = Case<std::int64_t, Traits, Config>;
+
+template <class Traits, class Config>
+inline constexpr std::array rules = {
+    Rule<StreamCase<Traits, Config>>{"the grid's x holds fewer blocks than there are",
+                                     [](const StreamCase<Traits, Config>& c) { return blocks(c.config, c.query) > most_blocks_on_x; }},
+};
 
 /// Wide vectors, and several for each thread if that still fills every SM; narrower ones if threads would be too few.
 template <class Config>
@@ -88,10 +84,10 @@ inline double predict_us(const Query& query, double bytes, double threads) {
 }
 
 /// A family that moves every element once: its Config is {vector, vectors_per_thread, block_threads}.
-template <class QueryType, class Config>
+template <class QueryType, class Traits, class Config>
 class StreamFamily : public FamilyOf<QueryType, Config> {
  protected:
-  virtual int widest(const QueryType& query) const = 0;
+  virtual Traits traits(const QueryType& query) const = 0;
   virtual std::int64_t elements(const QueryType& query) const = 0;
 
   std::optional<std::string> declines(const QueryType&) const final { return std::nullopt; }
@@ -99,10 +95,14 @@ class StreamFamily : public FamilyOf<QueryType, Config> {
   std::vector<Config> space(const QueryType& query) const final { return stream::space<Config>(widest(query), elements(query)); }
   std::vector<Config> short_list(const QueryType& query) const final { return stream::short_list<Config>(widest(query), elements(query)); }
   std::optional<std::string> forbidden(const QueryType& query, const Config& config) const final {
-    return stream::forbidden(config, widest(query), elements(query));
+    const std::int64_t count = elements(query);
+    return to_reason(reason_against(StreamCase<Traits, Config>{count, traits(query), config}, rules<Traits, Config>));
   }
   TopologyNeeds needs(const QueryType&, const Config&) const final { return {}; }
   std::int64_t workspace_bytes(const QueryType&, const Config&) const final { return 0; }
+
+ private:
+  int widest(const QueryType& query) const { return traits(query).widest_vector; }
 };
 
 }  // namespace vostok::ops::stream

@@ -161,7 +161,7 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
   std::optional<std::string> declines(const SddmmQuery& query) const override {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (query.statistics.rows > most || query.statistics.nonzeros > most) return "row numbers and positions of nonzeros have 32 bits";
-    if (query.problem.batch > most_blocks_on_y * most_blocks_on_y / row_strips::most_parts) return "the grid has no place for so many matrices";
+    if (query.problem.batch > most_blocks_on_y * most_blocks_on_y / most_strip_parts()) return "the grid has no place for so many matrices";
     return std::nullopt;
   }
 

@@ -36,9 +36,6 @@ struct DenseOperands {
 
 DenseOperands dense_operands(const SddmmQuery& query);
 
-/// Largest n_split.
-inline constexpr std::int64_t most_parts = 1024;
-
 /// The most elements of n in one of the config's n_split parts: whole steps if there are several parts.
 std::int64_t part_length(const SddmmQuery& query, const RowStripsConfig& config);
 

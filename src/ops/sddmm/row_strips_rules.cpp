@@ -1,10 +1,9 @@
-// The rules of row_strips: each a reason and when it holds. They repeat the kernel's own static_asserts, add what only
-// the problem or the device knows, and exclude what cannot be fast.
+// The rules of row_strips beside its kernel's (abi/row_strips.h): what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 
-#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/rules.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/shared_memory.hpp"
@@ -13,18 +12,8 @@ namespace vostok::ops::row_strips {
 
 namespace {
 
-struct Case {
-  const SddmmQuery& query;
-  RowStripsTraits traits;
-  const RowStripsConfig& config;
-};
-
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const Case&);
-};
-
-bool is_power_of_two(int value, int least, std::int64_t most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+using Case = ops::Case<SddmmQuery, RowStripsTraits, RowStripsConfig>;
+using Rule = ops::Rule<Case>;
 
 int threads_per_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1024; }
 
@@ -44,28 +33,13 @@ int registers_needed(const Case& c) {
          (c.traits.blocked_sum ? slots : 0) + 24;
 }
 
-/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
+/// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"threads_per_strip is a power of two of at most 32", [](const Case& c) { return !is_power_of_two(c.config.threads_per_strip, 1, 32); }},
-    Rule{"a block has 1 to 32 whole warps",
-         [](const Case& c) {
-           return c.config.strips_per_block < 1 || c.config.strips_per_block > 1024 || threads(c.config) % 32 != 0 || threads(c.config) > 1024;
-         }},
-    Rule{"strip_entries is a power of two from 4 to 128", [](const Case& c) { return !is_power_of_two(c.config.strip_entries, 4, 128); }},
-    Rule{"dense_vector is a power of two of at most 16 bytes",
-         [](const Case& c) { return !is_power_of_two(c.config.dense_vector, 1, 16 / size_of(c.traits.element)); }},
-    Rule{"dense_vector is wider than the alignment of A's and B's rows",
-         [](const Case& c) { return c.config.dense_vector * size_of(c.traits.element) > c.traits.dense_alignment; }},
     Rule{"dense_vector does not divide n", [](const Case& c) { return c.query.problem.n % c.config.dense_vector != 0; }},
-    Rule{"step_vectors is a power of two of at most 16", [](const Case& c) { return !is_power_of_two(c.config.step_vectors, 1, 16); }},
-    Rule{"loads_in_flight is a power of two that divides strip_entries",
-         [](const Case& c) { return !is_power_of_two(c.config.loads_in_flight, 1, c.config.strip_entries); }},
     Rule{"the staged offsets do not fit the device's shared memory",
          [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
-    Rule{"min_blocks is at least 1, and that many blocks have more threads than a multiprocessor runs",
-         [](const Case& c) {
-           return c.config.min_blocks < 1 || c.config.min_blocks > 32 || threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c);
-         }},
+    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c); }},
     Rule{"sums and loads in flight do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c) > register_limit(c); }},
     Rule{"half of a step's elements or more would lie past n",
@@ -76,7 +50,6 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.strip_entries > 8 && c.config.strip_entries >= 2 * std::max<std::int64_t>(c.query.statistics.longest_row, 1);
          }},
-    Rule{"n_split is a power of two of at most 1024", [](const Case& c) { return !is_power_of_two(c.config.n_split, 1, most_parts); }},
     Rule{"n has fewer steps than n_split has parts",
          [](const Case& c) { return c.config.n_split > 1 && (c.config.n_split - 1) * part_length(c.query, c.config) >= c.query.problem.n; }},
     Rule{"the parts of sums would take more than 256 MiB",
@@ -88,7 +61,7 @@ constexpr std::array rules = {
 }  // namespace
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config) {
-  return reason_against(rules, Case{query, traits(query), config});
+  return to_reason(reason_against(Case{query, traits(query), config}, rules));
 }
 
 }  // namespace vostok::ops::row_strips

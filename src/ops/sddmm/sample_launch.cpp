@@ -104,6 +104,11 @@ std::vector<PackedMode> modes(const SddmmQuery& query) {
   return {PackedMode::f16x3};
 }
 
+bool serves(const SddmmQuery& query, PackedMode mode) {
+  const std::vector<PackedMode> served = modes(query);
+  return std::find(served.begin(), served.end(), mode) != served.end();
+}
+
 bool streams_output(const SddmmQuery& query) {
   constexpr std::int64_t usual_l2_bytes = 32 << 20;
   const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;

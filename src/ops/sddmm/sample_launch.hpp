@@ -45,6 +45,7 @@ double sum_us(const SddmmQuery& query, int n_split);
 
 /// The modes that may serve, the likely best first.
 std::vector<PackedMode> modes(const SddmmQuery& query);
+bool serves(const SddmmQuery& query, PackedMode mode);
 /// Whether sums are certified: where infinities may meet the terms of what was split, which would make them NaN, if the problem asks for IEEE's sum.
 inline bool certifies(const SddmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse && query.problem.element == Dtype::f32; }
 inline constexpr const char* lacks_certify_reason = "an infinite element is multiplied by the terms of the other: nonfinite = sparse takes certify";

@@ -1,10 +1,9 @@
-// The rules of wgmma_sample: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
-// only the problem or the device knows, and exclude what cannot be fast.
+// The rules of wgmma_sample beside its kernel's (abi/wgmma_sample.h): what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 
-#include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/rules.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
@@ -15,18 +14,8 @@ namespace vostok::ops::wgmma_sample {
 
 namespace {
 
-struct Case {
-  const SddmmQuery& query;
-  const WgmmaSampleConfig& config;
-  TensorSampleTraits traits;
-};
-
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const Case&);
-};
-
-bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+using Case = ops::Case<SddmmQuery, TensorSampleTraits, WgmmaSampleConfig>;
+using Rule = ops::Rule<Case>;
 
 /// Registers for sums, an A that stays, addresses and a batch of gathered entries, as NVRTC 13.0 allocates them.
 int registers_needed(const Case& c) {
@@ -36,30 +25,15 @@ int registers_needed(const Case& c) {
   return sums + kept + addresses;
 }
 
-bool serves(const Case& c) {
-  const std::vector<PackedMode> modes = sampled::modes(c.query);
-  return std::find(modes.begin(), modes.end(), c.config.mode) != modes.end();
-}
-
 /// Steps between promotions of sums out of the tensor cores.
 int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block(); }
 
-/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
+/// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"warpgroups is 1 to 3", [](const Case& c) { return c.config.warpgroups < 1 || c.config.warpgroups > 3; }},
-    Rule{"tile_columns is a power of two from 32 to 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 32, 256); }},
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
-         [](const Case& c) { return !serves(c); }},
-    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
+         [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
     Rule{"one warpgroup has no others to take turns with", [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
-    Rule{"waves is 0 to 1024", [](const Case& c) { return c.config.waves < 0 || c.config.waves > 1024; }},
     Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
-    Rule{"list_room is a multiple of 8 from 8 to the tile's elements",
-         [](const Case& c) {
-           return c.config.list_room < 8 || c.config.list_room % 8 != 0 || c.config.list_room > tile_rows(c.config) * tile_columns(c.config);
-         }},
-    Rule{"n_split is a power of two of at most 1024", [](const Case& c) { return !is_power_of_two(c.config.n_split, 1, 1024); }},
-    Rule{"min_blocks is 1 to 16", [](const Case& c) { return c.config.min_blocks < 1 || c.config.min_blocks > 16; }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
     Rule{"n has fewer blocks of 64 than n_split has parts", [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
@@ -95,11 +69,11 @@ std::optional<std::string> declines(const SddmmQuery& query) {
 }
 
 bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  return first_broken(rules, Case{query, config, sampled::traits(query)}) == rules.end();
+  return reason_against(Case{query, sampled::traits(query), config}, rules) == nullptr;
 }
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  return reason_against(rules, Case{query, config, sampled::traits(query)});
+  return to_reason(reason_against(Case{query, sampled::traits(query), config}, rules));
 }
 
 }  // namespace vostok::ops::wgmma_sample

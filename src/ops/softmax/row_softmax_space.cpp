@@ -13,25 +13,24 @@ namespace vostok::ops {
 
 namespace {
 
-struct RowRule {
-  const char* reason;
-  bool (*breaks)(const SoftmaxSubject&, const RowSoftmaxConfig&);
-};
+using RowCase = SoftmaxCase<RowSoftmaxConfig>;
+using RowRule = SoftmaxRule<RowSoftmaxConfig>;
 
 /// Entries that the registers of a row's threads hold.
 std::int64_t held_entries(const RowSoftmaxConfig& c) { return std::int64_t{c.threads_per_row} * c.vector * c.held_vectors; }
 
-/// Rules beyond those that both families share: limits of the grid, and exclusion of what cannot be fast.
+/// Rules beyond those of the kernel, and of both families: limits of the grid, and exclusion of what cannot be fast.
 constexpr std::array row_rules = {
     RowRule{"the grid's x holds fewer blocks than there are",
-            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) { return ceil_div(s.rows(), c.rows_per_block) > 0x7fffffff; }},
+            [](const RowCase& c) { return ceil_div(c.query.rows(), c.config.rows_per_block) > 0x7fffffff; }},
     RowRule{"three quarters of a team or more would find nothing in the longest row",
-            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
-              return c.threads_per_row > 4 && c.threads_per_row >= 4 * ceil_div(std::max<std::int64_t>(s.statistics().longest_row, 1), c.vector) + 4;
+            [](const RowCase& c) {
+              const std::int64_t vectors = ceil_div(std::max<std::int64_t>(c.query.statistics().longest_row, 1), c.config.vector);
+              return c.config.threads_per_row > 4 && c.config.threads_per_row >= 4 * vectors + 4;
             }},
     RowRule{"three quarters of the registers held or more would be empty in the longest row",
-            [](const SoftmaxSubject& s, const RowSoftmaxConfig& c) {
-              return c.held_vectors > 1 && held_entries(c) >= 4 * (s.statistics().longest_row + c.vector);
+            [](const RowCase& c) {
+              return c.config.held_vectors > 1 && held_entries(c.config) >= 4 * (c.query.statistics().longest_row + c.config.vector);
             }},
 };
 
@@ -44,10 +43,7 @@ RowSoftmaxConfig with_team(RowSoftmaxConfig config, int threads_per_row, int blo
 }  // namespace
 
 std::optional<std::string> RowSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
-  if (auto why = softmax_forbidden(subject, config)) return why;
-  for (const RowRule& rule : row_rules)
-    if (rule.breaks(subject, config)) return rule.reason;
-  return std::nullopt;
+  return to_reason(reason_against(RowCase{subject, subject.traits, config}, softmax_rules<RowSoftmaxConfig>, row_rules));
 }
 
 namespace {

@@ -15,17 +15,13 @@ namespace vostok::ops {
 
 namespace {
 
-struct SplitRule {
-  const char* reason;
-  bool (*breaks)(const SoftmaxSubject&, const SplitSoftmaxConfig&);
-};
+using SplitCase = SoftmaxCase<SplitSoftmaxConfig>;
+using SplitRule = SoftmaxRule<SplitSoftmaxConfig>;
 
-/// Rules beyond those that both families share.
+/// Rules beyond those of the kernels, and of both families.
 constexpr std::array split_rules = {
-    SplitRule{"strip_entries is 1 to 65536",
-              [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.strip_entries < 1 || c.strip_entries > 65536; }},
     SplitRule{"half of a strip's threads or more would find nothing in it",
-              [](const SoftmaxSubject&, const SplitSoftmaxConfig& c) { return c.threads_per_strip * c.vector >= 2 * c.strip_entries; }},
+              [](const SplitCase& c) { return c.config.threads_per_strip * c.config.vector >= 2 * c.config.strip_entries; }},
 };
 
 SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int threads_per_strip) {
@@ -38,10 +34,7 @@ SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int 
 }  // namespace
 
 std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
-  if (auto why = softmax_forbidden(subject, config)) return why;
-  for (const SplitRule& rule : split_rules)
-    if (rule.breaks(subject, config)) return rule.reason;
-  return std::nullopt;
+  return to_reason(reason_against(SplitCase{subject, subject.traits, config}, softmax_rules<SplitSoftmaxConfig>, split_rules));
 }
 
 SplitSoftmaxConfig SplitSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {

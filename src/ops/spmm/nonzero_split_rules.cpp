@@ -56,7 +56,7 @@ bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config) { 
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const Case c{query, traits(query), config};
-  return to_reason(broken_rule(c, csr_product::resource_rules<NonzeroSplitConfig>, size_rules));
+  return to_reason(reason_against(c, csr_product::resource_rules<NonzeroSplitConfig>, size_rules));
 }
 
 }  // namespace vostok::ops::nonzero_split

@@ -44,7 +44,7 @@ constexpr std::array size_rules = {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config) {
   const Case c{query, traits(query), config};
-  if (const char* const reason = broken_rule(c, order_rules, csr_product::resource_rules<RowTileConfig>)) return reason;
+  if (const char* const reason = reason_against(c, order_rules, csr_product::resource_rules<RowTileConfig>)) return reason;
   if (config.slot_entries > 0)
     if (auto reason = row_slots_declined(query.statistics, slot_shape(config), query.index)) return reason;
   return to_reason(first_broken(c, size_rules));

@@ -1,11 +1,11 @@
-// The rules of sparse_tensor_mma: each a reason and when it holds. They repeat the kernel's own static_asserts, add
-// what only the problem or the device knows, and exclude what cannot be fast.
+// The rules of sparse_tensor_mma beside its kernel's (abi/sparse_tensor_mma.h): what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/rules.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
 
@@ -13,19 +13,10 @@ namespace vostok::ops::sparse_tensor_mma {
 
 namespace {
 
-struct Case {
-  const SpmmQuery& query;
-  const SparseTensorMmaConfig& config;
+using Case = ops::Case<SpmmQuery, SparseTensorTraits, SparseTensorMmaConfig>;
+using Rule = ops::Rule<Case>;
 
-  SparseTensorTraits traits() const { return sparse_tensor::traits(query, config.k_split); }
-};
-
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const Case&);
-};
-
-bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+Case case_of(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return {query, sparse_tensor::traits(query, config.k_split), config}; }
 
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
@@ -40,31 +31,9 @@ int registers_needed(const SparseTensorMmaConfig& c) {
 
 constexpr int most_registers = 240;
 
-/// Lines of B as the kernel's threads copy them: 16-byte chunks of one.
-int line_chunks(const Case& c) {
-  return (c.query.problem.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(c.config)) * 2 / 16;
-}
-
-/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
+/// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"a block has a power of two of 1 to 32 warps",
-         [](const Case& c) {
-           return !is_power_of_two(c.config.row_warps, 1, 16) || !is_power_of_two(c.config.column_warps, 1, 32) || threads(c.config) > 1024;
-         }},
-    Rule{"a tile has 1, 2, 4, 8 or 16 strips",
-         [](const Case& c) { return !is_power_of_two(c.config.warp_strips, 1, 16) || tile_strips(c.config) > packed_row_strip_multiple(); }},
-    Rule{"warp_columns is a power of two from 8 to 128, and a tile has at most 256",
-         [](const Case& c) { return !is_power_of_two(c.config.warp_columns, 8, 128) || tile_columns(c.config) > 256; }},
     Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
-    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
-    Rule{"strip_passes is 1 to 4",
-         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},
-    Rule{"raster_rows, k_split and min_blocks are 1 or more",
-         [](const Case& c) {
-           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
-                  c.config.min_blocks < 1 || c.config.min_blocks > 32;
-         }},
-    Rule{"a line of B has more chunks than a block has threads", [](const Case& c) { return line_chunks(c) > threads(c.config); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
            return c.config.k_split > 1 &&
@@ -78,7 +47,7 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits(), c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
@@ -111,10 +80,10 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseTensorMmaConfig& config) { return forbidden(query, config); });
 }
 
-bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return first_broken(rules, Case{query, config}) == rules.end(); }
+bool admits(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  return reason_against(rules, Case{query, config});
+  return to_reason(reason_against(case_of(query, config), rules));
 }
 
 }  // namespace vostok::ops::sparse_tensor_mma

@@ -1,11 +1,12 @@
-// The rules of sparse_tensor_wgmma: each a reason and when it holds. They repeat the kernel's own static_asserts, add
-// what only the problem or the device knows, and exclude what cannot be fast.
+// The rules of sparse_tensor_wgmma beside its kernel's (abi/sparse_tensor_wgmma.h): what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/rules.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
@@ -15,20 +16,12 @@ namespace vostok::ops::sparse_tensor_wgmma {
 
 namespace {
 
-struct Case {
-  const SpmmQuery& query;
-  const SparseTensorWgmmaConfig& config;
+using Case = ops::Case<SpmmQuery, SparseTensorTraits, SparseTensorWgmmaConfig>;
+using Rule = ops::Rule<Case>;
 
-  SparseTensorTraits traits() const { return sparse_tensor::traits(query, launched_slices(config)); }
-  Slicing slicing() const { return {config.k_split, config.cluster_sums}; }
-};
-
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const Case&);
-};
-
-bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+Case case_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  return {query, sparse_tensor::traits(query, launched_slices(config)), config};
+}
 
 /// Registers available to a multiplying thread, and those for sums, two strips and addresses.
 int register_limit(const SparseTensorWgmmaConfig& c) { return exchanges_registers(c) ? gained_registers(c) : launch_registers(c); }
@@ -38,27 +31,11 @@ int registers_needed(const SparseTensorWgmmaConfig& c) {
   return c.tile_columns / 2 + strips + addresses;
 }
 
-/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
+/// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"warpgroups is 1, 2 or 4", [](const Case& c) { return !is_power_of_two(c.config.warpgroups, 1, 4); }},
-    Rule{"tile_columns is 64, 128 or 256", [](const Case& c) { return !is_power_of_two(c.config.tile_columns, 64, 256); }},
-    Rule{"lines of B do not start and end at the 16 bytes of a copy", [](const Case& c) { return dense_alignment(c.query) < 16; }},
     Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
-    Rule{"stages is 2 to 8", [](const Case& c) { return c.config.stages < 2 || c.config.stages > 8; }},
-    Rule{"strip_passes is 1 to 4",
-         [](const Case& c) { return c.config.strip_passes < 1 || c.config.strip_passes > sparse_steps() * sparse_most_passes(); }},
-    Rule{"four warps copy, or one where the copy engine does and warpgroups exchange no registers",
-         [](const Case& c) {
-           const bool one_does = c.config.producer_warps == 1 && c.config.tensor_copies && c.config.warpgroups == 1;
-           return c.config.producer_warps != 4 && !one_does;
-         }},
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
-    Rule{"raster_rows, k_split and min_blocks are 1 or more",
-         [](const Case& c) {
-           return c.config.raster_rows < 1 || c.config.raster_rows > 65536 || c.config.k_split < 1 || c.config.k_split > 1024 ||
-                  c.config.min_blocks < 1 || c.config.min_blocks > 16;
-         }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
@@ -71,10 +48,7 @@ constexpr std::array rules = {
            return c.config.k_split > 1 &&
                   (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >= sparse_tensor::k_blocks(c.query);
          }},
-    Rule{no_cluster_reason, [](const Case& c) { return is_no_cluster(c.slicing()); }},
-    Rule{"the sums of a cluster's slices do not fit in the place of the stages",
-         [](const Case& c) { return tile_parts(c.config).bytes() > ring_bytes(c.traits(), c.config); }},
-    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters(c.slicing(), c.query.problem.batch); }},
+    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch); }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
@@ -84,7 +58,7 @@ constexpr std::array rules = {
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
-           const std::int64_t bytes = shared_bytes(c.traits(), c.config);
+           const std::int64_t bytes = shared_bytes(c.traits, c.config);
            return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
                   c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
          }},
@@ -108,10 +82,10 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseTensorWgmmaConfig& config) { return forbidden(query, config); });
 }
 
-bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) { return first_broken(rules, Case{query, config}) == rules.end(); }
+bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
-  return reason_against(rules, Case{query, config});
+  return to_reason(reason_against(case_of(query, config), rules));
 }
 
 }  // namespace vostok::ops::sparse_tensor_wgmma

@@ -1,5 +1,4 @@
-// The rules of sparse_vector: each a reason and when it holds. They repeat the kernel's own static_asserts, add what
-// only the problem or the device knows, and exclude what cannot be fast.
+// The rules of sparse_vector beside its kernel's (abi/sparse_vector.h): what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -7,6 +6,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/rules.hpp"
 #include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/topology/packed_runs.hpp"
@@ -15,18 +15,8 @@ namespace vostok::ops::sparse_vector {
 
 namespace {
 
-struct Case {
-  const SpmmQuery& query;
-  SparseVectorTraits traits;
-  const SparseVectorConfig& config;
-};
-
-struct Rule {
-  const char* reason;
-  bool (*breaks)(const Case&);
-};
-
-bool is_power_of_two(int value, int least, int most) { return value >= least && value <= most && (value & (value - 1)) == 0; }
+using Case = ops::Case<SpmmQuery, SparseVectorTraits, SparseVectorConfig>;
+using Rule = ops::Rule<Case>;
 
 int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 64 * 1024; }
 int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1024; }
@@ -38,23 +28,12 @@ int registers_needed(const SparseVectorTraits& traits, const SparseVectorConfig&
   return run * (c.load_ahead ? 2 : 1) + 3 * c.columns + addresses;
 }
 
-/// Ordered so that each may rely on those before it. The first group repeats the kernel's own rules.
+/// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"gaps have 4 or 8 bits", [](const Case& c) { return c.config.gap_bits != 4 && c.config.gap_bits != 8; }},
-    Rule{"columns is 1, 2 or 4, and at least n",
-         [](const Case& c) { return !is_power_of_two(c.config.columns, 1, most_columns) || c.config.columns < c.query.n.most; }},
+    Rule{"columns is at least n", [](const Case& c) { return c.config.columns < c.query.n.most; }},
+    Rule{"dense_rows holds k", [](const Case& c) { return c.config.dense_rows < c.query.statistics.cols; }},
     Rule{"half of the columns or more would lie past the last one",
          [](const Case& c) { return c.config.columns > 1 && c.config.columns >= 2 * c.query.n.most; }},
-    Rule{"a block has a power of two of 32 to 1024 threads", [](const Case& c) { return !is_power_of_two(c.config.threads, 32, 1024); }},
-    Rule{"lanes_per_row is a power of two from 4 to the block's threads",
-         [](const Case& c) { return !is_power_of_two(c.config.lanes_per_row, 4, c.config.threads); }},
-    Rule{"f32 is wide", [](const Case& c) { return !c.config.wide_dense && c.traits.element == Dtype::f32; }},
-    Rule{
-        "dense_rows is a multiple of 8 that holds k",
-        [](const Case& c) { return c.config.dense_rows % 8 != 0 || c.config.dense_rows < c.query.statistics.cols || c.config.dense_rows > 1 << 17; }},
-    Rule{"tile_rows is a multiple of the rows that a block has under way",
-         [](const Case& c) { return c.config.tile_rows < 1 || c.config.tile_rows > 1 << 24 || c.config.tile_rows % rows_together(c.config) != 0; }},
-    Rule{"min_blocks is 1 to 32", [](const Case& c) { return c.config.min_blocks < 1 || c.config.min_blocks > 32; }},
     Rule{"a row's escapes would be more than twice its nonzeros, or the mask is not what packed runs hold",
          [](const Case& c) { return packed_runs_declined(c.query.statistics, c.config.gap_bits).has_value(); }},
     Rule{"B does not fit the device's shared memory",
@@ -96,12 +75,10 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseVectorConfig& config) { return forbidden(query, config); });
 }
 
-bool admits(const SpmmQuery& query, const SparseVectorConfig& config) {
-  return first_broken(rules, Case{query, traits(query), config}) == rules.end();
-}
+bool admits(const SpmmQuery& query, const SparseVectorConfig& config) { return reason_against(Case{query, traits(query), config}, rules) == nullptr; }
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) {
-  return reason_against(rules, Case{query, traits(query), config});
+  return to_reason(reason_against(Case{query, traits(query), config}, rules));
 }
 
 }  // namespace vostok::ops::sparse_vector

@@ -58,7 +58,7 @@ std::optional<std::string> declines(const SpmmQuery& query) {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config) {
   const Case c{query, traits(query), config};
-  if (const char* const reason = broken_rule(c, csr_product::resource_rules<StagedRowsConfig>, size_rules)) return reason;
+  if (const char* const reason = reason_against(c, csr_product::resource_rules<StagedRowsConfig>, size_rules)) return reason;
   return panels_declined(query.statistics, config.panel_rows);
 }
 

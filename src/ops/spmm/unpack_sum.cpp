@@ -54,8 +54,6 @@ struct SumBinding {
 
 }  // namespace
 
-bool is_no_cluster(const Slicing& slicing) { return slicing.cluster_sums && (slicing.k_split < 2 || slicing.k_split > most_cluster_blocks()); }
-
 bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) { return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split; }
 
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {

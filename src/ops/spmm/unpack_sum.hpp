@@ -17,9 +17,7 @@ struct Slicing {
   bool cluster_sums;
 };
 
-/// Whether slices cannot form a cluster although they should, or their clusters exceed a grid; and the rules' reasons.
-bool is_no_cluster(const Slicing& slicing);
-inline constexpr const char* no_cluster_reason = "cluster_sums takes 2 to 8 slices of k, the blocks of a cluster";
+/// Whether the clusters of slices exceed a grid; and the rule's reason.
 bool exceeds_clusters(const Slicing& slicing, std::int64_t batch);
 inline constexpr const char* exceeds_clusters_reason = "the grid's y holds fewer clusters than the batch has";
 
@@ -48,6 +46,10 @@ WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* fi
 /// Whether what B holds in rows that A does not name must not show. Tensor cores multiply these elements by zeros, so that such sums are made again.
 inline bool certifies(const SpmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse; }
 inline constexpr const char* lacks_certify_reason = "elements that A lacks are multiplied as zeros: nonfinite = sparse takes certify";
+
+/// Whether a mode's products are less exact than the problem's math allows; and the rule's reason.
+inline bool lacks_tf32(const SpmmQuery& query, PackedMode mode) { return mode == PackedMode::bf16x3 && query.problem.math != Math::tf32; }
+inline constexpr const char* lacks_tf32_reason = "mode bf16x3 takes math = tf32";
 
 /// What the second launch makes sums again from, if it does.
 struct SumsAgain {

@@ -185,7 +185,7 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.promotion_blocks = 2; }), "prepare_dense"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 16; }), "32 columns"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 32, c.stages = 6; }), "stages of their own"));
-  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.min_blocks = 3; }), "fewer registers"));
+  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.min_blocks = 3; }), "have the registers"));
   CHECK(contains(*forbidden(query_of({.n = 127}, layer), [&](UnpackWgmmaConfig& c) { split(c); }), "16 bytes of a copy"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.stages = 8; }), "shared memory"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4, c.k_groups = 1; }), "promotion_blocks"));
