@@ -14,6 +14,7 @@
 #include "base/checked.hpp"
 #include "codegen/source.hpp"
 #include "device/device.hpp"
+#include "ops/limits.hpp"
 
 namespace vostok::ops {
 
@@ -93,11 +94,10 @@ class Launch {
 
   /// Dynamic shared memory that limits the resident blocks of an SM to its share; 0 if too few threads fit for that share.
   std::int64_t shared_bytes_of_share(const device::Device& device, std::int64_t blocks) const {
-    constexpr std::int64_t reserved_bytes = 1024;  // of every block, by the driver
     constexpr std::int64_t granularity = 128;
     const std::int64_t share = std::max<std::int64_t>(ceil_div(blocks, device.info().multiprocessors), 1);
     if (share * threads() > device.threads_per_multiprocessor()) return 0;
-    const std::int64_t room = device.shared_bytes_per_multiprocessor() / share / granularity * granularity - reserved_bytes;
+    const std::int64_t room = device.shared_bytes_per_multiprocessor() / share / granularity * granularity - reserved_shared_bytes;
     return std::clamp<std::int64_t>(room, 0, device.max_shared_bytes());
   }
 

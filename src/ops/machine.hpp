@@ -7,11 +7,12 @@
 #include <cstddef>
 
 #include "ops/family.hpp"
+#include "ops/limits.hpp"
 
 namespace vostok::ops {
 
 struct Machine {
-  double multiprocessors = 132;
+  double multiprocessors = usual_multiprocessors;
   double cycles_per_us = 1900;
   double memory_bytes_per_us = 4.2e6;
 

@@ -3,9 +3,12 @@
 
 namespace vostok {
 
+/// Registers of every multiprocessor since sm_75.
+consteval int multiprocessor_registers() { return 64 * 1024; }
+
 /// Registers of a thread that min_blocks leaves.
 constexpr int registers_each(int threads, int min_blocks) {
-  const int registers = 64 * 1024 / (threads * min_blocks) / 8 * 8;
+  const int registers = multiprocessor_registers() / (threads * min_blocks) / 8 * 8;
   return registers < 255 ? registers : 255;
 }
 

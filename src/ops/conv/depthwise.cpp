@@ -7,6 +7,7 @@
 #include "ops/conv/families.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/conv/stream.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 
 namespace vostok::ops {
@@ -62,7 +63,9 @@ constexpr std::array depthwise_rules = {
     DepthwiseRule{"the grid's x holds fewer blocks than there are",
                   [](const DepthwiseCase& c) { return ceil_div(tile_count(c.query, c.config), c.config.block_threads) > most_blocks_on_x; }},
     DepthwiseRule{"sums, weights and inputs do not fit a thread's registers",
-                  [](const DepthwiseCase& c) { return registers_needed(c.traits, c.config) > std::min(128, 64 * 1024 / c.config.block_threads); }},
+                  [](const DepthwiseCase& c) {
+                    return registers_needed(c.traits, c.config) > std::min(128, multiprocessor_registers() / c.config.block_threads);
+                  }},
     DepthwiseRule{"half of the tile or more would lie outside the output",
                   [](const DepthwiseCase& c) {
                     return (c.config.tile_width > 1 && c.config.tile_width >= 2 * c.query.output_width()) ||
@@ -88,8 +91,8 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     while (config.tile_width > 1 && config.tile_width >= 2 * problem.output_width()) config.tile_width /= 2;
     while (config.tile_height > 1 && config.tile_height >= 2 * problem.output_height()) config.tile_height /= 2;
     // 25,000 to 50,000 were best for layers of MobileNetV1 (bench/notes/cost_models.md#fitted-to-their-trials).
-    constexpr std::int64_t wanted_threads = std::int64_t{132} * 360;
-    constexpr std::int64_t least_threads = std::int64_t{132} * 128;
+    constexpr std::int64_t wanted_threads = std::int64_t{usual_multiprocessors} * 360;
+    constexpr std::int64_t least_threads = std::int64_t{usual_multiprocessors} * 128;
     while (config.tile_height > 1 && tile_count(problem, config) < wanted_threads) config.tile_height /= 2;
     while (config.tile_width > 1 && tile_count(problem, config) < least_threads) config.tile_width /= 2;
     config.vector = vector_for(traits, config.tile_width);
@@ -157,7 +160,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     const auto inputs = static_cast<double>(plane_count(problem) * problem.height * problem.width);
     const int input_rows = (config.tile_height - 1) * traits.stride + traits.kernel;
     const double loads = threads * input_rows * row_vectors(traits, config);
-    constexpr double loads_per_us = 132 * 32 * 1700.0;  // through L1, one for each lane
+    constexpr double loads_per_us = usual_multiprocessors * 32 * 1700.0;  // through L1, one for each lane
     const double bytes = (inputs + outputs) * size_of(problem.element);
     return stream::predict_us(query, bytes, threads) + loads / loads_per_us;
   }

@@ -14,6 +14,7 @@
 #include "base/checked.hpp"
 #include "ops/family.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/rules.hpp"
 
@@ -45,8 +46,8 @@ inline constexpr std::array rules = {
 template <class Config>
 Config default_config(int widest, std::int64_t elements) {
   Config config{.vector = widest, .vectors_per_thread = 1, .block_threads = 256};
-  constexpr std::int64_t resident_threads = std::int64_t{132} * 2048;
-  constexpr std::int64_t least_threads = std::int64_t{132} * 192;
+  constexpr std::int64_t resident_threads = std::int64_t{usual_multiprocessors} * multiprocessor_of_sm_90.threads;
+  constexpr std::int64_t least_threads = std::int64_t{usual_multiprocessors} * 192;
   if (elements / widest >= 4 * resident_threads) config.vectors_per_thread = 2;
   while (config.vector > 1 && elements / config.vector < least_threads) config.vector /= 2;
   return config;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/sddmm/row_strips.hpp"
 
@@ -27,7 +28,6 @@ double missed_share(const SddmmQuery& query, const RowStripsConfig& c) {
 
 /// Microseconds of loading the operands from memory, if L2 does not hold them.
 double memory_us(const SddmmQuery& query, const Machine& machine) {
-  constexpr double cached_bytes = 4e7;
   const TopologyStatistics& s = query.statistics;
   const auto rows = static_cast<double>(std::min(s.rows, s.nonzeros) + std::min(s.cols, s.nonzeros));
   const double bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * size_of(query.problem.element);

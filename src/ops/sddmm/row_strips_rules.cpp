@@ -3,10 +3,10 @@
 #include <array>
 
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "ops/sddmm/sum_parts.hpp"
-#include "ops/shared_memory.hpp"
 
 namespace vostok::ops::row_strips {
 
@@ -14,11 +14,6 @@ namespace {
 
 using Case = ops::Case<SddmmQuery, RowStripsTraits, RowStripsConfig>;
 using Rule = ops::Rule<Case>;
-
-int threads_per_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1024; }
-
-/// Registers of a thread that min_blocks allows.
-int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)); }
 
 /// Lower bound on the registers for sums, the step's part of A, the loads in flight and their offsets; addresses,
 /// counters and conversions need two dozen more.
@@ -37,11 +32,11 @@ int registers_needed(const Case& c) {
 constexpr std::array rules = {
     Rule{"dense_vector does not divide n", [](const Case& c) { return c.query.problem.n % c.config.dense_vector != 0; }},
     Rule{"the staged offsets do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c); }},
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor_of(c.query.device, least_multiprocessor).threads; }},
     Rule{"sums and loads in flight do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return registers_needed(c) > register_limit(c); }},
+         [](const Case& c) { return registers_needed(c) > registers_of_thread(threads(c.config), c.config.min_blocks); }},
     Rule{"half of a step's elements or more would lie past n",
          [](const Case& c) {
            return step_length(c.config) > c.config.dense_vector && step_length(c.config) >= 2 * std::max<std::int64_t>(c.query.problem.n, 1);

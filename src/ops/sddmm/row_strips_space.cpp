@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/sddmm/row_strips.hpp"
 
 namespace vostok::ops::row_strips {
@@ -39,9 +40,7 @@ std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
 
 /// Whether to stream nonzeros past L2, which does not keep them anyway.
 bool streams_output(const SddmmQuery& query, const RowStripsTraits& t) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.nonzeros > l2_bytes / 4 / size_of(t.output) / query.problem.batch;
+  return query.statistics.nonzeros > kept_elements(query.device, size_of(t.output)) / query.problem.batch;
 }
 
 /// The fields that all configs of this query share.

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "ops/dense_transpose.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 
 namespace vostok::ops::sampled {
@@ -78,7 +79,6 @@ int list_room(const SddmmQuery& query, const TileShape& shape, int most) {
 }
 
 double moved_us(const SddmmQuery& query, double bytes) {
-  constexpr double cached_bytes = 4e7;
   constexpr double cached_bytes_per_us = 4e6;
   const Machine machine = machine_of(query);
   return bytes / (bytes < cached_bytes ? cached_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
@@ -110,9 +110,7 @@ bool serves(const SddmmQuery& query, PackedMode mode) {
 }
 
 bool streams_output(const SddmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.nonzeros > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element)) / query.problem.batch;
+  return query.statistics.nonzeros > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element))) / query.problem.batch;
 }
 
 std::optional<std::string> declines(const SddmmQuery& query) {

@@ -4,11 +4,11 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/topology/tile_lists.hpp"
 
 namespace vostok::ops::tensor_sample {
@@ -18,11 +18,10 @@ namespace {
 using Case = ops::Case<SddmmQuery, TensorSampleTraits, TensorSampleConfig>;
 using Rule = ops::Rule<Case>;
 
-int shared_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->shared_bytes_per_multiprocessor() : 100 * 1024; }
-int threads_of_multiprocessor(const Case& c) { return c.query.device != nullptr ? c.query.device->threads_per_multiprocessor() : 1536; }
+Multiprocessor multiprocessor(const Case& c) { return multiprocessor_of(c.query.device, least_multiprocessor_of_sm_80); }
 
 /// Registers of a thread that min_blocks allows.
-int register_limit(const Case& c) { return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks)) / 8 * 8; }
+int register_limit(const Case& c) { return registers_of_thread(threads(c.config), c.config.min_blocks) / 8 * 8; }
 
 /// Registers for sums and fragments, as NVRTC 13.0 allocates them. A large tile needs separate registers for the next
 /// sums while the last ones are still being added; products in two rounds keep more fragments.
@@ -62,11 +61,11 @@ constexpr std::array rules = {
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80) ||
-                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + 1024) > shared_of_multiprocessor(c);
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80) ||
+                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + reserved_shared_bytes) > multiprocessor(c).shared_bytes;
          }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > threads_of_multiprocessor(c); }},
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor(c).threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves", [](const Case& c) { return registers_needed(c) > register_limit(c); }},
     Rule{"half of the tile's rows, of more than 32, would lie past the last one",
          [](const Case& c) { return tile_rows(c.config) > 32 && tile_rows(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.rows, 32); }},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/mask_runs.hpp"
 #include "ops/sddmm/sample_launch.hpp"
@@ -89,7 +90,6 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   constexpr double of_bands = 2.6;
   const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us, sampled::moved_us(query, written));
   // Terms that do not fit L2 come from memory, some of them once for each of several tiles.
-  constexpr double cached_bytes = 4e7;
   constexpr double fetches = 4;
   const auto rows = static_cast<double>(query.statistics.rows + query.statistics.cols);
   const double term_bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * 2 * sample_terms(config.mode);

@@ -3,11 +3,11 @@
 #include <array>
 
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/topology/tile_lists.hpp"
 
 namespace vostok::ops::wgmma_sample {
@@ -40,14 +40,14 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer parts than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > 2048; }},
+         [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c) > gained_registers(c.config); }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
            const int bytes = shared_bytes(c.traits, c.config);
-           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
+           return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"half of the tile's rows or more would lie past the last one",
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/family.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/softmax/subject.hpp"
 
@@ -28,9 +29,10 @@ using SoftmaxRule = Rule<SoftmaxCase<Config>>;
 /// Each entry held takes one register forward and two backward. Above 96, lost occupancy costs more than loads in flight gain.
 template <class Config>
 inline constexpr std::array softmax_rules = {
-    SoftmaxRule<Config>{
-        "the entries held do not fit a thread's registers",
-        [](const SoftmaxCase<Config>& c) { return softmax_registers(c.query, c.config) > std::min(96, 64 * 1024 / threads(c.config)); }},
+    SoftmaxRule<Config>{"the entries held do not fit a thread's registers",
+                        [](const SoftmaxCase<Config>& c) {
+                          return softmax_registers(c.query, c.config) > std::min(96, multiprocessor_registers() / threads(c.config));
+                        }},
 };
 
 /// `Decisions` has forbidden, default_config, space, short_list and predict_us of a SoftmaxSubject.

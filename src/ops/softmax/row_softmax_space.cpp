@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/softmax/decisions.hpp"
 #include "ops/softmax/row_softmax.hpp"
@@ -65,7 +66,7 @@ std::vector<RowSoftmaxConfig> every_config(const SoftmaxSubject& subject) {
 /// Whether a thread has registers to spare beyond those that the rules count; otherwise kernels of 1,024 threads spill.
 bool has_room(const SoftmaxSubject& subject, const RowSoftmaxConfig& config) {
   constexpr int room = 8;
-  return softmax_registers(subject, config) + room <= 64 * 1024 / threads(config);
+  return softmax_registers(subject, config) + room <= multiprocessor_registers() / threads(config);
 }
 
 /// The admitted configs that cannot spill, the likely fastest first; never empty.

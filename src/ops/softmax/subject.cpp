@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 
 namespace vostok::ops {
@@ -99,19 +100,17 @@ SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxBackwardArgumen
 }
 
 double softmax_resident_threads(const Query& query) {
-  constexpr double usual = 2048;
   const bool gpu = query.device != nullptr && query.device->info().gpu;
-  return machine_of(query).multiprocessors * (gpu ? query.device->threads_per_multiprocessor() : usual);
+  return machine_of(query).multiprocessors * multiprocessor_of(gpu ? query.device : nullptr, multiprocessor_of_sm_90).threads;
 }
 
 double softmax_bytes_us(const SoftmaxSubject& subject, double reads) {
-  constexpr double cached_bytes = 5e7;
   constexpr double l2_bytes_per_us = 11e6;
   const Machine machine = machine_of(subject.query);
   const double entries = static_cast<double>(subject.statistics().nonzeros) * static_cast<double>(subject.batch);
   const double input_bytes = entries * size_of(subject.traits.element) * (subject.traits.backward ? 2 : 1);
   const double output_bytes = entries * size_of(subject.traits.output);
-  const bool cached = input_bytes + output_bytes < cached_bytes;
+  const bool cached = input_bytes + output_bytes < cached_softmax_bytes;
   return (input_bytes * reads + output_bytes) / (cached ? l2_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
 }
 

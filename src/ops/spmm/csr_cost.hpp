@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/csr_product.hpp"
 
@@ -63,7 +64,6 @@ double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double 
   const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), rows_together)) / (size.density * rows_together);
   const double dense_bytes = size.nonzeros * size.n * size.element_bytes * scatter(query, size, c) * (0.05 + 0.95 * missed);
   const double entry_total = size.nonzeros * entry_bytes(query, size, c);
-  constexpr double cached_bytes = 4e7;
   const double from_memory = entry_total > cached_bytes ? entry_total / machine.memory_bytes_per_us : 0;
   return std::max(from_memory, (dense_bytes + entry_total * column_tiles) / l2_bytes_per_us(machine));
 }
@@ -83,7 +83,6 @@ inline double output_us(const SpmmQuery& query, const Sizes& size, const Machine
   const double output_bytes = size.m * size.n * size.output_bytes;
   const double dense_rows = std::min(static_cast<double>(query.statistics.cols * query.problem.batch), size.nonzeros);
   const double dense_bytes = dense_rows * size.n * size.element_bytes;
-  constexpr double cached_bytes = 4e7;
   if (output_bytes < cached_bytes) return output_bytes / l2_bytes_per_us(machine);
   return (output_bytes + dense_bytes) / machine.memory_bytes_per_us;
 }

@@ -8,6 +8,8 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
+#include "ops/limits.hpp"
+#include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/pack_values.hpp"
 
 namespace vostok::ops::csr_product {
@@ -22,13 +24,6 @@ constexpr std::int64_t blocked_sum_length = 256;
 
 /// Elements of a 16-byte aligned line.
 std::int64_t aligned_length(std::int64_t length, Dtype type) { return round_up(length, 16 / size_of(type)); }
-
-/// The alignment of every line, up to the pointer's. `leading` is 0 if lines are packed, `stride` if matrices are
-/// packed or there is only one.
-int line_alignment(const SpmmQuery& query, std::int64_t leading, std::int64_t stride, Dtype type) {
-  const std::int64_t step = std::gcd(leading == 0 ? query.n.divisor() : leading, stride) * size_of(type);
-  return static_cast<int>(std::max<std::int64_t>(std::gcd(std::int64_t{query.problem.alignment_bytes}, step), size_of(type)));
-}
 
 /// The alignment of every product's values. If these follow one another without gaps, only single values are sure to be
 /// aligned: the next topology of this shape may have any number of nonzeros.
@@ -68,10 +63,10 @@ CsrProductTraits traits(const SpmmQuery& query) {
           .output_layout = problem.output_layout,
           .dense_alignment = problem.dense_layout == Layout::column_major
                                  ? size_of(problem.element)
-                                 : line_alignment(query, problem.dense_leading, problem.dense_stride, problem.element),
+                                 : line_alignment(query, query.n.divisor(), problem.dense_leading, problem.dense_stride, problem.element),
           .output_alignment = problem.output_layout == Layout::column_major
                                   ? size_of(output)
-                                  : line_alignment(query, problem.output_leading, problem.output_stride, output),
+                                  : line_alignment(query, query.n.divisor(), problem.output_leading, problem.output_stride, output),
           .value_alignment = value_alignment(query),
           .bias = epilogue.bias,
           .activation = epilogue.activation,
@@ -230,9 +225,7 @@ int rounded_columns(const SpmmQuery& query, int most) {
 }
 
 bool streams_output(const SpmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 }  // namespace vostok::ops::csr_product

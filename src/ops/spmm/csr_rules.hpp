@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/checked.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/spmm/csr_product.hpp"
 
@@ -23,12 +24,10 @@ std::int64_t lane_values(const Config& config) {
   return config.tile_columns / config.threads_per_row;
 }
 
-inline int threads_per_multiprocessor(const SpmmQuery& query) { return query.device != nullptr ? query.device->threads_per_multiprocessor() : 1024; }
-
 /// Registers of a thread that min_blocks allows.
 template <class Config>
 int register_limit(const Case<Config>& c) {
-  return std::min(255, 64 * 1024 / (threads(c.config) * c.config.min_blocks));
+  return registers_of_thread(threads(c.config), c.config.min_blocks);
 }
 
 /// Lower bound on the registers for sums and for loads of rows of B for so many entries; addresses and counters need a dozen more.
@@ -52,7 +51,9 @@ inline constexpr std::array resource_rules = {
                           ceil_div(c.query.n.most, c.config.tile_columns) > std::numeric_limits<std::int32_t>::max();
                  }},
     Rule<Config>{"min_blocks blocks have more threads than a multiprocessor runs",
-                 [](const Case<Config>& c) { return threads(c.config) * c.config.min_blocks > threads_per_multiprocessor(c.query); }},
+                 [](const Case<Config>& c) {
+                   return threads(c.config) * c.config.min_blocks > multiprocessor_of(c.query.device, least_multiprocessor).threads;
+                 }},
     Rule<Config>{"half of tile_columns or more would lie past the last column",
                  [](const Case<Config>& c) { return c.config.tile_columns > c.config.dense_vector && c.config.tile_columns >= 2 * c.query.n.most; }},
 };

@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
-#include "ops/shared_memory.hpp"
+#include "ops/limits.hpp"
 #include "ops/spmm/csr_rules.hpp"
 #include "ops/spmm/nonzero_split.hpp"
 
@@ -46,7 +46,7 @@ constexpr std::array size_rules = {
            return most > most_blocks_on_y * most_blocks_on_y;
          }},
     Rule{"the staged entries and pieces do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
     Rule{"the loads in flight do not fit the registers that min_blocks leaves", [](const Case& c) { return exceeds_registers(c); }},
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/nonzero_split.hpp"
 
@@ -64,13 +65,12 @@ NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation
 /// A block of about this many threads. Few lanes mean many chunks, each with entries and pieces in shared memory: fewer
 /// chunks if blocks would not fit on every device.
 NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config, const Shape& shape, int threads_per_block) {
-  constexpr int portable_shared_bytes = 48 * 1024;
   config.threads_per_row = shape.threads_per_row;
   config.tile_columns = shape.threads_per_row * shape.parts * config.dense_vector;
   config.chunks_per_block = threads_per_block / shape.threads_per_row;
-  while (shared_bytes(traits(query), config) > portable_shared_bytes && threads(config) > warp_lanes) config.chunks_per_block /= 2;
+  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && threads(config) > warp_lanes) config.chunks_per_block /= 2;
   const int least = std::max(config.loads_in_flight, config.sparse_vector);
-  while (shared_bytes(traits(query), config) > portable_shared_bytes && config.tile_nonzeros > least) config.tile_nonzeros /= 2;
+  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && config.tile_nonzeros > least) config.tile_nonzeros /= 2;
   config.min_blocks = std::max(1, resident_threads / threads(config));
   return config;
 }

@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
-#include "ops/shared_memory.hpp"
+#include "ops/limits.hpp"
 #include "ops/spmm/csr_rules.hpp"
 #include "ops/spmm/row_tile.hpp"
 #include "ops/topology/row_slots.hpp"
@@ -33,7 +33,7 @@ constexpr std::array order_rules = {
 constexpr std::array size_rules = {
     Rule{"the grid's y and z hold fewer tiles than the batch has", [](const Case& c) { return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y; }},
     Rule{"the staged entries do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
     Rule{"the loads in flight do not fit the registers that min_blocks leaves",
          [](const Case& c) {
            return csr_product::registers_needed(c, std::max(c.config.loads_in_flight, c.config.residue_unroll)) > csr_product::register_limit(c);

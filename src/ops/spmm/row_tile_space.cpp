@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/spmm/csr_product.hpp"
 #include "ops/spmm/row_tile.hpp"
 
@@ -251,8 +252,7 @@ RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
       with_steps(with_shape(base, shape, 128), {64, false}, is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
       {Raster::columns_first, false});
   // Few columns mean many lanes for a row's entries, and long steps; shorter ones if blocks would not fit on every device.
-  constexpr int portable_shared_bytes = 48 * 1024;
-  while (shared_bytes(traits(query), config) > portable_shared_bytes) config.tile_nonzeros /= 2;
+  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any) config.tile_nonzeros /= 2;
   return config;
 }
 

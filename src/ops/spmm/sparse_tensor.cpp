@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
@@ -100,9 +101,7 @@ std::optional<std::string> declines(const SpmmQuery& query) {
 }
 
 bool streams_output(const SpmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 double expected_passes(const SpmmQuery& query, int rows) {

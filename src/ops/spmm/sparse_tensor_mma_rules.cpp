@@ -5,8 +5,8 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
 
 namespace vostok::ops::sparse_tensor_mma {
@@ -17,9 +17,6 @@ using Case = ops::Case<SpmmQuery, SparseTensorTraits, SparseTensorMmaConfig>;
 using Rule = ops::Rule<Case>;
 
 Case case_of(const SpmmQuery& query, const SparseTensorMmaConfig& config) { return {query, sparse_tensor::traits(query, config.k_split), config}; }
-
-int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
-int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
 
 /// Lower bound on a thread's registers for sums and fragments; addresses and counters need some more.
 int registers_needed(const SparseTensorMmaConfig& c) {
@@ -47,12 +44,12 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80); }},
     Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
     Rule{"a multiprocessor's registers are fewer than one block has",
-         [](const Case& c) { return threads(c.config) * registers_needed(c.config) > 64 * 1024; }},
+         [](const Case& c) { return threads(c.config) * registers_needed(c.config) > multiprocessor_registers(); }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
     Rule{"half of the tile's strips, of more than two, would lie past the last row",
@@ -66,12 +63,9 @@ constexpr std::array rules = {
 }  // namespace
 
 int resident_blocks(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  constexpr int reserved_bytes = 1024;  // of shared memory, for each block
-  constexpr int registers = 64 * 1024;
-  constexpr int register_step = 8;
-  const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(config), most_registers), register_step));
-  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(sparse_tensor::traits(query, config.k_split), config) + reserved_bytes),
-                   threads_of_multiprocessor(query.device) / threads(config), registers / (threads(config) * thread_registers)});
+  const int registers = std::min(registers_needed(config), most_registers);
+  return multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
+      .resident_blocks(threads(config), registers, shared_bytes(sparse_tensor::traits(query, config.k_split), config));
 }
 
 std::optional<std::string> declines(const SpmmQuery& query) {

@@ -6,8 +6,8 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
@@ -37,7 +37,7 @@ constexpr std::array rules = {
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
@@ -59,8 +59,8 @@ constexpr std::array rules = {
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits, c.config);
-           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
+           return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 64 && c.config.tile_columns >= 2 * c.query.n.most; }},

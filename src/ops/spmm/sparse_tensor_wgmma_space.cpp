@@ -4,8 +4,8 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 
@@ -39,9 +39,9 @@ int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& confi
   SparseTensorWgmmaConfig one = config;
   one.stages = 1;
   const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, launched_slices(config)), one);
-  const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
+  const int of_block = multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
   return static_cast<int>(
-      std::clamp<std::int64_t>(std::min(most_shared_bytes(query, block_shared_bytes_of_sm_90), of_block) / stage, 2, most_stages));
+      std::clamp<std::int64_t>(std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, 2, most_stages));
 }
 
 SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, const Slicing& slicing, bool tensor_copies) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/sparse_vector.hpp"
@@ -40,7 +41,6 @@ Sizes sizes_of(const SpmmQuery& query, const SparseVectorConfig& c) {
 
 /// Microseconds of memory, or of L2 if everything stays there, for this many bytes.
 double read_us(double bytes, const Machine& machine) {
-  constexpr double cached_bytes = 4e7;
   return bytes > cached_bytes ? bytes / machine.memory_bytes_per_us : bytes / l2_bytes_per_us(machine);
 }
 

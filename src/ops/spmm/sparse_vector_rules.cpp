@@ -6,8 +6,8 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/sparse_vector.hpp"
 #include "ops/topology/packed_runs.hpp"
 
@@ -17,9 +17,6 @@ namespace {
 
 using Case = ops::Case<SpmmQuery, SparseVectorTraits, SparseVectorConfig>;
 using Rule = ops::Rule<Case>;
-
-int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 64 * 1024; }
-int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1024; }
 
 /// Lower bound on a thread's registers for a run's words and the sums; addresses and counters need some more.
 int registers_needed(const SparseVectorTraits& traits, const SparseVectorConfig& c) {
@@ -37,11 +34,11 @@ constexpr std::array rules = {
     Rule{"a row's escapes would be more than twice its nonzeros, or the mask is not what packed runs hold",
          [](const Case& c) { return packed_runs_declined(c.query.statistics, c.config.gap_bits).has_value(); }},
     Rule{"B does not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
     Rule{"a run does not fit a thread's registers",
-         [](const Case& c) { return registers_needed(c.traits, c.config) * c.config.threads > 64 * 1024; }},
+         [](const Case& c) { return registers_needed(c.traits, c.config) * c.config.threads > multiprocessor_registers(); }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) { return ceil_div(c.query.statistics.rows, c.config.tile_rows) > most_blocks_on_x; }},
     Rule{"the grid's y and z hold fewer products than the batch has",
@@ -57,13 +54,9 @@ constexpr std::array rules = {
 }  // namespace
 
 int resident_blocks(const SpmmQuery& query, const SparseVectorConfig& config) {
-  constexpr int reserved_bytes = 1024;  // of shared memory, for each block
-  constexpr int registers = 64 * 1024;
-  constexpr int register_step = 8;
   const SparseVectorTraits t = traits(query);
-  const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(t, config), 255), register_step));
-  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(t, config) + reserved_bytes),
-                   threads_of_multiprocessor(query.device) / config.threads, registers / (config.threads * thread_registers)});
+  const int registers = std::min(registers_needed(t, config), most_thread_registers);
+  return multiprocessor_of(query.device, least_multiprocessor).resident_blocks(config.threads, registers, shared_bytes(t, config));
 }
 
 std::optional<std::string> declines(const SpmmQuery& query) {

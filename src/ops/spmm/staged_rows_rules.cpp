@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
-#include "ops/shared_memory.hpp"
+#include "ops/limits.hpp"
 #include "ops/spmm/csr_rules.hpp"
 #include "ops/spmm/staged_rows.hpp"
 #include "ops/topology/panels.hpp"
@@ -42,7 +42,7 @@ constexpr std::array size_rules = {
     Rule{"the grid holds fewer tiles than the batch has",
          [](const Case& c) { return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y || row_blocks(c.query, c.config) > most_blocks_on_x; }},
     Rule{"the panels and staged entries do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_any); }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
     Rule{"the sums and loads in flight do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_of(c) > csr_product::register_limit(c); }},
 };

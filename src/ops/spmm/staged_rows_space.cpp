@@ -8,6 +8,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/staged_rows.hpp"
 
@@ -136,12 +137,10 @@ bool shares_panels(const SpmmQuery& query) {
 }
 
 int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
-  constexpr int usual_shared_bytes = 100 * 1024;
-  constexpr int reserved_bytes = 1024;
-  const int shared_of_multiprocessor = query.device != nullptr ? query.device->shared_bytes_per_multiprocessor() : usual_shared_bytes;
-  const int threads_of_multiprocessor = query.device != nullptr ? query.device->threads_per_multiprocessor() : 1024;
-  const int by_memory = shared_of_multiprocessor / (shared_bytes(traits(query), config) + reserved_bytes);
-  return std::max(1, std::min(by_memory, threads_of_multiprocessor / threads(config)));
+  constexpr Multiprocessor usual{.shared_bytes = least_multiprocessor_of_sm_80.shared_bytes, .threads = least_multiprocessor.threads};
+  const Multiprocessor multiprocessor = multiprocessor_of(query.device, usual);
+  const int by_memory = multiprocessor.shared_bytes / (shared_bytes(traits(query), config) + reserved_shared_bytes);
+  return std::max(1, std::min(by_memory, multiprocessor.threads / threads(config)));
 }
 
 StagedRowsConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }

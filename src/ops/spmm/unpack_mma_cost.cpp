@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/checked.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr double launch_us = 1.7;        ///< including the first copies and the last stores
 constexpr double next_launch_us = 2.36;  ///< of a launch that waits for the one before it
-constexpr double cached_bytes = 4e7;     ///< kept by L2 from one call to the next
 
 double l2_bytes_per_us(const Machine& machine) { return 10.1e6 * machine.speed(); }
 

@@ -7,8 +7,8 @@
 #include "ops/config_list.hpp"
 #include "ops/copy_engine.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/split_dense.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_sum.hpp"
@@ -21,9 +21,6 @@ namespace {
 using Case = ops::Case<SpmmQuery, UnpackMmaTraits, UnpackMmaConfig>;
 using Rule = ops::Rule<Case>;
 
-int shared_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->shared_bytes_per_multiprocessor() : 100 * 1024; }
-int threads_of_multiprocessor(const device::Device* device) { return device != nullptr ? device->threads_per_multiprocessor() : 1536; }
-
 /// Lower bound on a thread's registers for sums and fragments; addresses and counters need some more.
 int registers_needed(const UnpackMmaConfig& c) {
   const int sums = lane_sums(c) * ((c.promotion_blocks > 0 ? 2 : 1) + (has_low_sums(c) ? 1 : 0));
@@ -32,8 +29,6 @@ int registers_needed(const UnpackMmaConfig& c) {
   constexpr int addresses = 44;
   return sums + fragments + 2 * c.warp_strips + rows + addresses;
 }
-
-constexpr int most_registers = 255;
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
@@ -57,8 +52,8 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query, block_shared_bytes_of_sm_80); }},
-    Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_registers; }},
+         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80); }},
+    Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_thread_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
          [](const Case& c) { return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config); }},
     Rule{"half of the tile's columns or more would lie past the last one",
@@ -74,12 +69,9 @@ constexpr std::array rules = {
 }  // namespace
 
 int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) {
-  constexpr int reserved_bytes = 1024;  // of shared memory, for each block
-  constexpr int registers = 64 * 1024;
-  constexpr int register_step = 8;
-  const int thread_registers = static_cast<int>(round_up(std::min(registers_needed(config), most_registers), register_step));
-  return std::min({shared_of_multiprocessor(query.device) / (shared_bytes(stage_traits(query), config) + reserved_bytes),
-                   threads_of_multiprocessor(query.device) / threads(config), registers / (threads(config) * thread_registers)});
+  const int registers = std::min(registers_needed(config), most_thread_registers);
+  return multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
+      .resident_blocks(threads(config), registers, shared_bytes(stage_traits(query), config));
 }
 
 std::optional<std::string> declines(const SpmmQuery& query) {

@@ -10,6 +10,7 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/copy_engine.hpp"
+#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
@@ -61,9 +62,7 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
 
 /// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 32 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 /// Ways of bringing B's elements to the tensor cores.

@@ -6,8 +6,8 @@
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/shared_memory.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -46,7 +46,7 @@ constexpr std::array rules_of_tile = {
     Rule{"the mask has no packed strips of that grain",
          [](const Case& c) { return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value(); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > 2048; }},
+         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
     // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
@@ -82,8 +82,8 @@ constexpr std::array rules_of_slicing = {
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits, c.config);
-           return bytes > most_shared_bytes(c.query, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > shared_bytes_of_hopper(c.query);
+           return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) {

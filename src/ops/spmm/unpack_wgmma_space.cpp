@@ -6,7 +6,7 @@
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
-#include "ops/shared_memory.hpp"
+#include "ops/limits.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/packed_operand.hpp"
@@ -88,9 +88,8 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
 
 /// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
-  constexpr std::int64_t usual_l2_bytes = 50 << 20;
-  const std::int64_t l2_bytes = query.device != nullptr && query.device->info().l2_bytes > 0 ? query.device->info().l2_bytes : usual_l2_bytes;
-  return query.statistics.rows * query.n.most > l2_bytes / 4 / size_of(query.problem.output.value_or(query.problem.element));
+  return query.statistics.rows * query.n.most >
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)), usual_l2_bytes_of_sm_90);
 }
 
 /// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not; bf16
@@ -105,12 +104,12 @@ int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 /// As many stages as fit with this many resident blocks on an SM, up to six, and equally many for every group.
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
-  const int of_block = shared_bytes_of_hopper(query) / config.min_blocks - reserved_shared_bytes;
+  const int of_block = multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
   const auto fitting =
-      static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
+      static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
   return std::max(least, fitting / step * step);
 }
 

@@ -7,6 +7,7 @@
 #include <abi/pack_sparse.h>
 
 #include "ops/launch.hpp"
+#include "ops/limits.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/sparse_strips.hpp"
 
@@ -18,7 +19,7 @@ struct PackSparse {
   std::int64_t set_bytes = 0;
   std::int64_t value_stride = 0;  ///< elements between two sets of values
   std::int64_t sets = 1;
-  int multiprocessors = 132;
+  int multiprocessors = usual_multiprocessors;
 };
 
 namespace pack_sparse {

@@ -9,6 +9,7 @@
 #include <abi/pack_strips.h>
 
 #include "ops/launch.hpp"
+#include "ops/limits.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "ops/topology/packed_strips.hpp"
 
@@ -23,7 +24,7 @@ struct PackStrips {
   PackedLayout layout = {};       ///< of each set
   std::int64_t value_stride = 0;  ///< elements between two sets of values
   std::int64_t sets = 1;
-  int multiprocessors = 132;
+  int multiprocessors = usual_multiprocessors;
 };
 
 namespace pack_strips {

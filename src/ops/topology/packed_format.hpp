@@ -11,6 +11,7 @@
 #include <vostok/enums.hpp>
 
 #include "ops/family.hpp"
+#include "ops/limits.hpp"
 
 namespace vostok::ops {
 
@@ -20,7 +21,7 @@ struct PackTask {
   Dtype element = Dtype::f32;      ///< of the values
   std::int64_t value_stride = 0;   ///< elements between two sets of values
   std::int64_t sets = 1;
-  int multiprocessors = 132;
+  int multiprocessors = usual_multiprocessors;
 };
 
 /// The pointers of a call.
