@@ -160,7 +160,7 @@ constexpr int staged_bytes(const CsrProductTraits& traits, const Config& config)
 /// Rules of how B is read and C is stored, and of a block's columns. They rely on a threads_per_row of 1 to 32.
 template <class Config>
 constexpr void dense_rules(RuleCheck& rule, const CsrProductTraits& t, const Config& c) {
-  rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_power_of_two(c.dense_vector, 1, 16 / size_of(t.element)); });
+  rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_vector(c.dense_vector, t.element); });
   rule("prepare_dense transposes a column-major B", [&] { return !c.prepare_dense || t.dense_layout == Layout::column_major; });
   rule("pack_values gathers the values of a transposed A", [&] { return !c.pack_values || t.gathered_values; });
   rule("a B that is read as columns has no neighbouring columns: dense_vector is 1", [&] { return !reads_columns(t, c) || c.dense_vector == 1; });

@@ -108,7 +108,7 @@ constexpr void kernel_rules(RuleCheck& rule, const NonzeroSplitTraits& t, const 
   rule("chunks number their nonzeros in 32 bits", [&] { return !t.wide_nonzeros; });
   rule("the lanes of a chunk lie in one warp: threads_per_row is a power of two of at most 32",
        [&] { return is_power_of_two(c.threads_per_row, 1, 32); });
-  rule("a block has 1 to 32 whole warps", [&] { return within(c.chunks_per_block, 1, 1024) && threads(c) % 32 == 0 && threads(c) <= 1024; });
+  rule("a block has 1 to 32 whole warps", [&] { return is_block(c.chunks_per_block, c.threads_per_row); });
   rule("chunk_items is 1 to 4096", [&] { return within(c.chunk_items, 1, 4096); });
   dense_rules(rule, t, c);
   rule("sparse_vector is 1, 2, 4 or 8", [&] { return is_power_of_two(c.sparse_vector, 1, 8); });

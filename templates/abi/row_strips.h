@@ -122,9 +122,9 @@ consteval int most_strip_parts() { return 1024; }
 
 constexpr void kernel_rules(RuleCheck& rule, const RowStripsTraits& t, const RowStripsConfig& c) {
   rule("threads_per_strip is a power of two of at most 32", [&] { return is_power_of_two(c.threads_per_strip, 1, 32); });
-  rule("a block has 1 to 32 whole warps", [&] { return within(c.strips_per_block, 1, 1024) && threads(c) % 32 == 0 && threads(c) <= 1024; });
+  rule("a block has 1 to 32 whole warps", [&] { return is_block(c.strips_per_block, c.threads_per_strip); });
   rule("strip_entries is a power of two from 4 to 128", [&] { return is_power_of_two(c.strip_entries, 4, 128); });
-  rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_power_of_two(c.dense_vector, 1, 16 / size_of(t.element)); });
+  rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_vector(c.dense_vector, t.element); });
   rule("dense_vector is no wider than the alignment of A's and B's rows", [&] { return c.dense_vector * size_of(t.element) <= t.dense_alignment; });
   rule("step_vectors is a power of two of at most 16", [&] { return is_power_of_two(c.step_vectors, 1, 16); });
   rule("loads_in_flight is a power of two that divides strip_entries", [&] { return is_power_of_two(c.loads_in_flight, 1, c.strip_entries); });

@@ -100,7 +100,7 @@ constexpr void kernel_rules(RuleCheck& rule, const RowTileTraits& t, const RowTi
   rule("threads_per_row and row_split are powers of two of at most 32",
        [&] { return is_power_of_two(c.threads_per_row, 1, 32) && is_power_of_two(c.row_split, 1, 32); });
   rule("the subwarps of a row lie in one warp: threads_per_row * row_split is at most 32", [&] { return lanes_per_row(c) <= 32; });
-  rule("a block has 1 to 32 whole warps", [&] { return within(c.tile_rows, 1, 1024) && threads(c) % 32 == 0 && threads(c) <= 1024; });
+  rule("a block has 1 to 32 whole warps", [&] { return is_block(c.tile_rows, lanes_per_row(c)); });
   dense_rules(rule, t, c);
   rule("sparse_vector is 1, 2, 4 or 8", [&] { return is_power_of_two(c.sparse_vector, 1, 8); });
   rule("rows start anywhere: a sparse_vector above 1 needs reverse_offset_alignment",

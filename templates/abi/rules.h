@@ -9,6 +9,8 @@
 // A rule may rely on those before it, and on nothing else: users write configs, and their numbers may be any.
 #pragma once
 
+#include "abi/enums.h"
+
 namespace vostok {
 
 /// Finds the first rule that is broken, and asks none behind it.
@@ -47,5 +49,16 @@ consteval bool keeps_rules() {
 constexpr bool within(int value, int least, int most) { return value >= least && value <= most; }
 
 constexpr bool is_power_of_two(int value, int least, int most) { return within(value, least, most) && value > 0 && (value & (value - 1)) == 0; }
+
+/// Whether one load or store may take so many elements: a power of two of at most 16 bytes.
+constexpr bool is_vector(int elements, Dtype type) { return is_power_of_two(elements, 1, 16 / size_of(type)); }
+
+/// Whether a block may have so many threads: 1 to 32 whole warps.
+constexpr bool is_block(int threads) { return within(threads, 32, 1024) && threads % 32 == 0; }
+
+/// The same of teams of threads, whose product an int need not hold.
+constexpr bool is_block(int teams, int team_threads) {
+  return within(teams, 1, 1024) && within(team_threads, 1, 1024) && is_block(teams * team_threads);
+}
 
 }  // namespace vostok

@@ -72,8 +72,8 @@ template <class Config>
 constexpr void softmax_rules(RuleCheck& rule, const SoftmaxTraits& t, const Config& c) {
   rule("the backward pass neither reads nor writes statistics", [&] { return !t.backward || t.statistics == RowStatistics::none; });
   rule("the threads of a row or strip are a power of two of at most 1024", [&] { return is_power_of_two(team_threads(c), 1, 1024); });
-  rule("a block has 1 to 32 whole warps", [&] { return within(teams(c), 1, 1024) && within(threads(c), 32, 1024) && threads(c) % 32 == 0; });
-  rule("vector is a power of two of at most 16 bytes", [&] { return is_power_of_two(c.vector, 1, 16 / size_of(t.element)); });
+  rule("a block has 1 to 32 whole warps", [&] { return is_block(teams(c), team_threads(c)); });
+  rule("vector is a power of two of at most 16 bytes", [&] { return is_vector(c.vector, t.element); });
   rule("vector is no wider than alignment and strides allow", [&] { return c.vector <= t.widest_vector; });
   rule("held_vectors is 1 to 32", [&] { return within(c.held_vectors, 1, 32); });
 }
