@@ -1,4 +1,4 @@
-// The rules of row_strips beside its kernel's (abi/row_strips.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/row_strips.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// The rules of tensor_sample beside its kernel's (abi/tensor_sample.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/tensor_sample.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,5 @@
-// Rules shared by the families that read CSR values of A and B in place, beside those of their kernels (dense_rules, abi/csr_product.h).
+// Adds rules to those of kernels that read CSR values of A and B in place (dense_rules, abi/csr_product.h): what their
+// families have in common.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The rules of nonzero_split beside its kernels' (abi/nonzero_split.h): what only the problem or the device knows.
+// Adds to the rules of the kernel (abi/nonzero_split.h) what only the problem or the device knows.
 #include <algorithm>
 #include <array>
 

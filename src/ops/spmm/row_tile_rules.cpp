@@ -1,4 +1,4 @@
-// The rules of row_tile beside its kernel's (abi/row_tile.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/row_tile.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 

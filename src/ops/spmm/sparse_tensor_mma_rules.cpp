@@ -1,4 +1,4 @@
-// The rules of sparse_tensor_mma beside its kernel's (abi/sparse_tensor_mma.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/sparse_tensor_mma.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 

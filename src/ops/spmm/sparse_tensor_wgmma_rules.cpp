@@ -1,4 +1,4 @@
-// The rules of sparse_tensor_wgmma beside its kernel's (abi/sparse_tensor_wgmma.h): what only the problem or the device knows, and what cannot be
+// Adds to the rules of the kernel (abi/sparse_tensor_wgmma.h) what only the problem or the device knows, and what cannot be
 // fast.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// The rules of sparse_vector beside its kernel's (abi/sparse_vector.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/sparse_vector.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>

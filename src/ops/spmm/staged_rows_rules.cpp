@@ -1,4 +1,4 @@
-// The rules of staged_rows beside its kernel's (abi/staged_rows.h): what only the problem or the device knows.
+// Adds to the rules of the kernel (abi/staged_rows.h) what only the problem or the device knows.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// The rules of unpack_mma beside its kernel's (abi/unpack_mma.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/unpack_mma.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>

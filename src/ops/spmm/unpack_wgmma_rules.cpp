@@ -1,4 +1,4 @@
-// The rules of unpack_wgmma beside its kernel's (abi/unpack_wgmma.h): what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/unpack_wgmma.h) what only the problem or the device knows, and what cannot be fast.
 #include <algorithm>
 #include <array>
 #include <limits>
